@@ -1,0 +1,1 @@
+"""The autograder: releases nbgrader assignments, checks them, grades submissions and writes feedback."""
