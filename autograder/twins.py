@@ -52,7 +52,11 @@ def build(text_path: Path, run: bool = False) -> Path:
     notebook = read_twin(text_path)
     if run:
         client = NotebookClient(
-            notebook, timeout=600, kernel_name="python3", record_timing=False, coalesce_streams=True,
+            notebook,
+            timeout=600,
+            kernel_name="python3",
+            record_timing=False,
+            coalesce_streams=True,
             resources={"metadata": {"path": str(text_path.parent)}},
         )
         try:

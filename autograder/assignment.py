@@ -1,0 +1,142 @@
+"""The instructor's side of an assignment: its notebooks, their cells, the questions and their points."""
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.errors import AutograderError
+
+SOLUTION = re.compile(r"^([ \t]*)[^\n]*BEGIN SOLUTION.*?END SOLUTION[^\n]*", re.DOTALL | re.MULTILINE)
+HIDDEN = re.compile(r"[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*\n?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a student answers and what it is worth: answer cells and the test cells that follow them.
+
+    A cell that is both (an answer graded by hand) is a question of its own.
+    """
+
+    name: str  # the grade_id of its first cell
+    answers: tuple[str, ...]  # grade_ids
+    tests: tuple[str, ...]  # grade_ids
+    points: float
+
+
+@dataclass(frozen=True)
+class SourceNotebook:
+    """One source notebook, as read from the instructor's folder."""
+
+    path: Path
+    node: NotebookNode
+
+    @property
+    def name(self) -> str:
+        """nbgrader's notebook_id: the file's name without its ending."""
+        return self.path.stem
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        groups: list[list[NotebookNode]] = []
+        for cell in self.node.cells:
+            if is_answer(cell) and (not groups or any(is_graded(c) for c in groups[-1])):
+                groups.append([cell])
+            elif is_answer(cell) or (is_graded(cell) and groups):
+                groups[-1].append(cell)
+            elif is_graded(cell):
+                groups.append([cell])
+        return tuple(
+            Question(
+                name=grade_id(group[0]),
+                answers=tuple(grade_id(c) for c in group if is_answer(c)),
+                tests=tuple(grade_id(c) for c in group if is_graded(c)),
+                points=sum(points(c) for c in group if is_graded(c)),
+            )
+            for group in groups
+        )
+
+    @cached_property
+    def out_of_reach(self) -> list[str]:
+        """Dotted names that answers may not use: the list OUT_OF_REACH of a cell tagged `setup`."""
+        for cell in self.node.cells:
+            if "setup" in cell.metadata.get("tags", []):
+                for statement in parsed(cell).body:
+                    if isinstance(statement, ast.Assign) and _target(statement) == "OUT_OF_REACH":
+                        return ast.literal_eval(statement.value)
+        return []
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Any nbformat 3 to 4.5 notebook, as version 4.
+
+    Raises:
+        AutograderError: the file is missing, not UTF-8, not JSON, or not a notebook.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        node = nbformat.reads(text, as_version=4)
+        nbformat.validate(node)
+        return node
+    except OSError as error:
+        problem = error.strerror
+    except UnicodeDecodeError:
+        problem = "it is not text in UTF-8"
+    except nbformat.ValidationError as error:
+        problem = f"it is not a valid notebook ({error.message.splitlines()[0][:120]})"
+    except Exception:  # nbformat raises many kinds, AttributeError among them, for JSON that is no notebook
+        problem = "it is empty" if not text.strip() else "it is not a notebook (JSON with a list of cells)"
+    raise AutograderError(f"{path} cannot be read: {problem}.", "Open it in JupyterLab, save it, and try again.")
+
+
+def read_source(folder: Path) -> tuple[SourceNotebook, ...]:
+    """The source notebooks of an assignment's folder, by name."""
+    return tuple(SourceNotebook(path, read_notebook(path)) for path in sorted(folder.glob("*.ipynb")))
+
+
+def grade_id(cell: NotebookNode) -> str:
+    """nbgrader's name for a cell; "" for cells that are none of its business."""
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def is_answer(cell: NotebookNode) -> bool:
+    """A cell that the student writes in."""
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def is_graded(cell: NotebookNode) -> bool:
+    """A cell with points: tests, an answer graded by hand, or one of nbgrader's tasks."""
+    settings = cell.metadata.get("nbgrader", {})
+    return bool(settings.get("grade") or settings.get("task"))
+
+
+def is_test(cell: NotebookNode) -> bool:
+    """A cell of automatic tests: graded code that the student does not write."""
+    return is_graded(cell) and not is_answer(cell) and cell.cell_type == "code"
+
+
+def points(cell: NotebookNode) -> float:
+    """What a graded cell is worth."""
+    return float(cell.metadata.nbgrader.get("points") or 0)
+
+
+def visible_part(source: str) -> str:
+    """A test cell's source without its hidden tests."""
+    return HIDDEN.sub("", source).strip()
+
+
+def parsed(cell: NotebookNode) -> ast.Module:
+    """A code cell as a syntax tree; empty where IPython's magics or an error keep it from being Python."""
+    try:
+        return ast.parse(cell.source)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _target(statement: ast.Assign) -> str:
+    first = statement.targets[0]
+    return first.id if isinstance(first, ast.Name) else ""

@@ -1,0 +1,120 @@
+"""Grading with nbgrader's own converters: one kernel a submission, tests in the student's process.
+
+It is the reference that a faster and safer engine is compared with. It protects from nothing: student code
+can read the hidden tests. What it adds to `nbgrader autograde` is that no submission stops the class, that
+names which an exercise asks to be written are out of reach, and that a Result comes back.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from traitlets.config import Config
+
+from autograder.assignment import SourceNotebook, grade_id, is_answer, is_graded, read_notebook, read_source
+from autograder.course import Course
+from autograder.errors import AutograderError, reason
+from autograder.intake import Submission
+from autograder.release import generate
+from autograder.results import QuestionResult, Result, Status
+
+
+def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
+    """Grade the submissions one after the other into the course's gradebook.db and autograded folder.
+
+    A submission's autograded notebook is replaced only by a newer one that is complete; manual grades in the
+    gradebook are kept.
+    """
+    course.build.mkdir(exist_ok=True)
+    sources = {name: read_source(course.source_folder(name)) for name in {s.assignment for s in submissions}}
+    with tempfile.TemporaryDirectory(dir=course.build) as scratch:
+        for name in sources:
+            generate(course, name, Path(scratch) / "release", course.directory().db_url)
+        for submission in submissions:
+            yield _grade_one(course, submission, sources[submission.assignment], Path(scratch))
+
+
+def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNotebook, ...], scratch: Path) -> Result:
+    graded = Result(submission.student, submission.assignment, Status.GRADED)
+    try:
+        for source in sources:
+            if (submission.folder / f"{source.name}.ipynb").exists():
+                read_notebook(submission.folder / f"{source.name}.ipynb")
+    except AutograderError as error:
+        return replace(graded, status=Status.NOT_GRADABLE, remarks=(str(error),))
+    if not any((submission.folder / f"{source.name}.ipynb").exists() for source in sources):
+        wanted = " or ".join(f"{source.name}.ipynb" for source in sources)
+        return replace(graded, status=Status.NOT_GRADABLE, remarks=(f"{submission.folder} holds no {wanted}.",))
+
+    config = course.with_settings(
+        submitted_directory=str(submission.folder.parent.parent), autograded_directory=str(scratch / "autograded")
+    )
+    with tempfile.TemporaryDirectory(prefix="unmasked-") as sockets:  # here: a socket's path has at most 107 bytes
+        config.merge(_kernel_config(sources, Path(sockets)))
+        outcome = NbGraderAPI(config=config).autograde(submission.assignment, submission.student, force=True)
+    if not outcome["success"]:
+        remark = f"nbgrader could not grade it: {reason(outcome)}"
+        return replace(graded, status=Status.NOT_GRADABLE, remarks=(remark,))
+
+    made = scratch / "autograded" / submission.student / submission.assignment
+    kept = course.folder("autograded") / submission.student / submission.assignment
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(made, kept)
+    return replace(graded, questions=tuple(_questions(course, submission, sources, kept)))
+
+
+def _kernel_config(sources: tuple[SourceNotebook, ...], sockets: Path) -> Config:
+    """Start each kernel without history, and with the assignment's out-of-reach names already forbidden.
+
+    Kernels talk over IPC sockets: over TCP two that start at once can draw the same port (ipython#12372).
+    """
+    names = sorted({name for source in sources for name in source.out_of_reach})
+    forbid = f"__import__('autograder.out_of_reach').out_of_reach.forbid({names!r})"
+    config = Config()
+    config.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", f"--IPKernelApp.exec_lines={forbid}"]
+    if os.name != "nt":
+        config.KernelManager.transport = "ipc"
+        config.KernelManager.ip = str(sockets / "kernel")
+    return config
+
+
+def _questions(
+    course: Course, submission: Submission, sources: tuple[SourceNotebook, ...], folder: Path
+) -> Iterator[QuestionResult]:
+    with Gradebook(course.directory().db_url) as gradebook:
+        for source in sources:
+            path = folder / f"{source.name}.ipynb"
+            cells = nbformat.read(path, as_version=4).cells if path.exists() else []
+            by_id = {grade_id(cell): cell for cell in cells if is_graded(cell) or is_answer(cell)}
+            for question in source.questions:
+                grades = [
+                    gradebook.find_grade(test, source.name, submission.assignment, submission.student)
+                    for test in question.tests
+                ]
+                names = dict.fromkeys((*question.answers, *question.tests))  # a broken answer explains its tests
+                messages = [error_message(by_id[name]) for name in names if name in by_id]
+                yield QuestionResult(
+                    question.name,
+                    sum(grade.score or 0.0 for grade in grades),
+                    question.points,
+                    next(filter(None, messages), ""),
+                    any(grade.needs_manual_grade for grade in grades),
+                )
+
+
+def error_message(cell: nbformat.NotebookNode) -> str:
+    """What a cell's run raised, without its traceback; empty if nothing."""
+    for output in cell.get("outputs", []):
+        if output.output_type == "error":
+            if output.ename == "NotImplementedError":
+                return "not answered"
+            said = output.ename == "AssertionError" and output.evalue
+            return output.evalue if said else f"{output.ename}: {output.evalue}".removesuffix(": ")
+    return ""

@@ -1,0 +1,43 @@
+"""What grading one submission gives: a status, points and a message for each question, remarks."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Every submission ends as one of these; none can stop the class."""
+
+    GRADED = "graded"
+    REMARKS = "graded with remarks"
+    NOT_GRADABLE = "not gradable"
+    GRADERS_FAULT = "grader's fault"
+
+
+@dataclass(frozen=True)
+class QuestionResult:
+    """Points for one question; `message` is what the answer raised, or else what the first failing test said."""
+
+    name: str
+    points: float
+    max_points: float
+    message: str = ""
+    needs_manual_grade: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """One submission's outcome. `remarks` are sentences for the student."""
+
+    student: str
+    assignment: str
+    status: Status
+    questions: tuple[QuestionResult, ...] = ()
+    remarks: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def points(self) -> float:
+        return sum(question.points for question in self.questions)
+
+    @property
+    def max_points(self) -> float:
+        return sum(question.max_points for question in self.questions)
