@@ -122,7 +122,7 @@ def _lint_release(course: Course, assignment: str, source: SourceNotebook) -> It
             yield Finding(released, grade_id(cell) or cell.id, "hidden tests in a released notebook", stale)
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            fresh = generate(course, assignment, Path(scratch), f"sqlite:///{scratch}/unused.db")
+            fresh = generate(course, assignment, Path(scratch))
         except AutograderError as error:
             yield Finding(source.path, "-", str(error), "Mend the source notebook.")
             return

@@ -35,7 +35,7 @@ def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
     sources = {name: read_source(course.source_folder(name)) for name in {s.assignment for s in submissions}}
     with tempfile.TemporaryDirectory(dir=course.build) as scratch:
         for name in sources:
-            generate(course, name, Path(scratch) / "release", course.directory().db_url)
+            generate(course, name, Path(scratch) / "release", record=True)
         for submission in submissions:
             yield _grade_one(course, submission, sources[submission.assignment], Path(scratch))
 

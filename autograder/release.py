@@ -35,7 +35,7 @@ def release(course: Course, assignment: str, target: Path) -> Path:
     """
     destination = target / assignment
     with tempfile.TemporaryDirectory() as scratch:
-        fresh = generate(course, assignment, Path(scratch), db_url=f"sqlite:///{scratch}/unused.db")
+        fresh = generate(course, assignment, Path(scratch))
         files = [path for path in sorted(fresh.rglob("*")) if path.is_file()]
         for file in files:
             _refuse_to_replace_answers(destination / file.relative_to(fresh))
@@ -44,12 +44,14 @@ def release(course: Course, assignment: str, target: Path) -> Path:
     return destination
 
 
-def generate(course: Course, assignment: str, target: Path, db_url: str) -> Path:
-    """Let nbgrader make the release into `target`, recording the source cells in the gradebook at `db_url`."""
+def generate(course: Course, assignment: str, target: Path, record: bool = False) -> Path:
+    """Let nbgrader make the release in `target`; with `record`, store the source cells in the course's gradebook."""
     source = course.source_folder(assignment)
     read_source(source)  # a broken notebook is named before nbgrader meets it
-    api = NbGraderAPI(config=course.with_settings(release_directory=str(target), db_url=db_url))
-    outcome = api.generate_assignment(assignment, force=True)
+    config = course.with_settings(release_directory=str(target))
+    config.GenerateAssignment.no_database = not record
+    config.SaveCells.enabled = record
+    outcome = NbGraderAPI(config=config).generate_assignment(assignment, force=True)
     if not outcome["success"]:
         raise AutograderError(
             f"nbgrader cannot release {source}: {reason(outcome)}", "`autograder lint` names the cell.", exit_code=1

@@ -1,12 +1,12 @@
 """The command line: its tables, its exit codes, and one sentence for bad input."""
 
 import csv
-import os
-import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
-from conftest import RIGHT, submit
+from rich.console import Console
+from tiny import RIGHT, submit
 from typer.testing import CliRunner
 
 from autograder import cli
@@ -14,11 +14,27 @@ from autograder import cli
 SCORES = [["student", "q1_double", "q2_word", "total"], ["ada", "2", "2", "4"], ["bob", "1", "0", "1"]]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
-    """The installed command, as a user runs it."""
-    program = [sys.executable, "-c", "from autograder.cli import main; main()"]
-    environment = os.environ | {"COLUMNS": "120"}
-    return subprocess.run([*program, *arguments], capture_output=True, text=True, env=environment)
+@dataclass
+class Ended:
+    """What one call of the command line left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Call the command line as the installed command does."""
+
+    def call(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["autograder", *arguments])
+        monkeypatch.setattr(cli, "out", Console(highlight=False, width=120))
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return Ended(ended.value.code or 0, *capsys.readouterr())
+
+    return call
 
 
 def expect_scores(course, rows) -> None:
@@ -41,7 +57,7 @@ def expect_scores(course, rows) -> None:
         (["feedback"], "Nothing of tiny has been graded yet. Run `autograder grade` first."),
     ],
 )
-def test_bad_input_gets_one_sentence_and_exit_code_2(course, arguments, sentence):
+def test_bad_input_gets_one_sentence_and_exit_code_2(course, arguments, sentence, run):
     (course.root / "void").mkdir()
     ended = run(*arguments)
     assert ended.returncode == 2
@@ -50,7 +66,7 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(course, arguments, sentence
     assert not ended.stdout
 
 
-def test_outside_a_course_every_command_says_so(tmp_path, monkeypatch):
+def test_outside_a_course_every_command_says_so(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     for command in ("release", "lint", "grade", "feedback"):
         ended = run(command)
@@ -58,14 +74,14 @@ def test_outside_a_course_every_command_says_so(tmp_path, monkeypatch):
         assert "is not inside a course" in ended.stderr and ended.stderr.count("\n") == 1
 
 
-def test_a_broken_configuration_is_named(course):
+def test_a_broken_configuration_is_named(course, run):
     (course.root / "nbgrader_config.py").write_text("c = get_config(\n")
     ended = run("lint")
     assert ended.returncode == 2
     assert "nbgrader_config.py cannot be used" in ended.stderr and "Traceback" not in ended.stderr
 
 
-def test_a_source_notebook_that_is_not_json_is_named(course):
+def test_a_source_notebook_that_is_not_json_is_named(course, run):
     (course.source_folder("tiny") / "tiny.ipynb").write_text("{")
     for command in ("release", "lint"):
         ended = run(command)
@@ -73,7 +89,7 @@ def test_a_source_notebook_that_is_not_json_is_named(course):
         assert "tiny.ipynb cannot be read: it is not a notebook" in ended.stderr
 
 
-def test_grading_prints_the_table_and_exits_by_the_expected_scores(course):
+def test_grading_prints_the_table_and_exits_by_the_expected_scores(course, run):
     submit(course, "ada", RIGHT)
     submit(course, "bob", {"q1_double": "def double(x):\n    return 4", "q2_word": "word = 'decoder'"})
     expect_scores(course, SCORES)
@@ -94,7 +110,7 @@ def test_grading_prints_the_table_and_exits_by_the_expected_scores(course):
         assert f"not as expected: tiny: {line}" in ended.stdout
 
 
-def test_a_submission_that_cannot_be_graded_ends_with_exit_code_1_and_a_row(course):
+def test_a_submission_that_cannot_be_graded_ends_with_exit_code_1_and_a_row(course, run):
     submit(course, "ada", RIGHT)
     submit(course, "torn", RIGHT).write_text("{")
     ended = run("grade")

@@ -2,8 +2,8 @@
 
 import nbformat
 import pytest
-from conftest import RIGHT, submit
 from nbgrader.api import Gradebook
+from tiny import RIGHT, submit
 
 from autograder import nbgrader_engine
 from autograder.course import Course

@@ -2,7 +2,7 @@
 
 import nbformat
 import pytest
-from conftest import code, nbgrader, source_cells, write
+from tiny import code, nbgrader, source_cells, write
 
 from autograder.lint import lint
 from autograder.release import release
@@ -54,7 +54,7 @@ def hidden_in_plain_cell(cells):
         (no_points, "q1_visible", "gives no points", "more than 0"),
         (edit(VISIBLE, "assert", "assert ("), "q1_visible", "is not Python", "Mend line 1"),
         (answer_without_test, "q3_x", "no test follows", "Add a test cell"),
-        (edit(VISIBLE, "assert double", "assert globals()['double']"), "q1_visible", "uses 'globals'", "Test calling"),
+        (edit(VISIBLE, "assert double", "assert globals()['double']"), "q1_visible", "uses 'globals'", "calling"),
     ],
 )  # fmt: skip
 def test_a_fault_in_the_source_is_named(course, change, cell, problem, cure):

@@ -5,7 +5,7 @@ import zipfile
 
 import nbformat
 import pytest
-from conftest import REPO, source_cells, write
+from tiny import REPO, source_cells, write
 
 from autograder.course import Course
 from autograder.errors import AutograderError

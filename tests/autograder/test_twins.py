@@ -3,7 +3,7 @@
 import jupytext
 import nbformat
 import pytest
-from conftest import REPO, source_cells
+from tiny import REPO, source_cells
 
 from autograder import twins
 from autograder.errors import AutograderError
