@@ -15,7 +15,7 @@ from rich.table import Table
 
 from autograder.course import Course
 from autograder.errors import AutograderError
-from autograder.results import Result, Status
+from autograder.results import NOT_ANSWERED, Result, Status
 
 app = typer.Typer(
     help="Release nbgrader assignments, check them, grade submissions, write feedback.",
@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 Assignments = Annotated[list[str] | None, typer.Argument(help="Names of assignments; all of them if none is given.")]
 
@@ -127,7 +127,13 @@ def _table(assignment: str, results: list[Result]) -> Table:
         if result.status is Status.NOT_GRADABLE:
             table.add_row(result.student, *["-"] * len(questions), "-", f"{result.status}: {' '.join(result.remarks)}")
             continue
-        told = [f"{_column(q.name)}: {_first_line(q.message)}" for q in result.questions if q.message]
+        told = [
+            f"{_column(q.name)}: {_brief(q.message)}"
+            for q in result.questions
+            if q.message != NOT_ANSWERED and q.message
+        ]
+        if unanswered := [_column(q.name) for q in result.questions if q.message == NOT_ANSWERED]:
+            told.append(f"not answered: {', '.join(unanswered)}")
         told += [f"{_column(q.name)}: to be graded by hand" for q in result.questions if q.needs_manual_grade]
         scores = [f"{question.points:g}" for question in result.questions]
         table.add_row(result.student, *scores, f"{result.points:g}", "\n".join([*result.remarks, *told]))
@@ -139,9 +145,10 @@ def _column(question: str) -> str:
     return question.split("_")[0]
 
 
-def _first_line(message: str) -> str:
-    line = message.strip().splitlines()[0] if message.strip() else ""
-    return line if len(line) <= 100 else line[:97] + "..."
+def _brief(message: str) -> str:
+    """The end of a message's first paragraph: the diagnosis, where the test has made one."""
+    line = message.strip().split("\n\n")[0].splitlines()[-1]
+    return line if len(line) <= 120 else line[:117] + "..."
 
 
 def _short(path: Path) -> str:

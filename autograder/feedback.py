@@ -1,7 +1,9 @@
 """Feedback pages from nbgrader's converter, without what students must not see.
 
 nbgrader prints the source and the traceback of hidden tests into its pages (nbgrader#917, #1363). Here a
-cell with hidden tests shows its visible part and, if it failed, its message or its hint.
+cell with hidden tests shows its visible part and, if it failed, the visible test's message or that a hidden
+one did not pass. Comments of a hidden region that begin with `# Why:` are for these pages: they are shown
+with a failure, since the grade is out and the reason is what is left to learn.
 """
 
 import re
@@ -19,6 +21,7 @@ from autograder.course import Course
 from autograder.errors import AutograderError, reason
 
 FAILING_LINE = re.compile(r"Cell \S*In\s*\[\d+\]\S*?, line (\d+)")
+WHY = re.compile(r"^\s*# (Why: .*)$", re.MULTILINE)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -61,7 +64,7 @@ def _message(cell: NotebookNode) -> str:
             line = int(found[1]) if found else None
             if line is not None and not _is_hidden(line, cell.source):
                 return f"{output.ename}: {output.evalue}\n"
-            return "A hidden test did not pass.\n"
+            return "\n".join(["A hidden test did not pass.", *WHY.findall(cell.source)]) + "\n"
     return ""
 
 

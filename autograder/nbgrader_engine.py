@@ -5,7 +5,6 @@ can read the hidden tests. What it adds to `nbgrader autograde` is that no submi
 names which an exercise asks to be written are out of reach, and that a Result comes back.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,8 +20,9 @@ from autograder.assignment import SourceNotebook, grade_id, is_answer, is_graded
 from autograder.course import Course
 from autograder.errors import AutograderError, reason
 from autograder.intake import Submission
+from autograder.kernels import over_ipc
 from autograder.release import generate
-from autograder.results import QuestionResult, Result, Status
+from autograder.results import NOT_ANSWERED, QuestionResult, Result, Status
 
 
 def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
@@ -55,8 +55,9 @@ def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNote
     config = course.with_settings(
         submitted_directory=str(submission.folder.parent.parent), autograded_directory=str(scratch / "autograded")
     )
-    with tempfile.TemporaryDirectory(prefix="unmasked-") as sockets:  # here: a socket's path has at most 107 bytes
-        config.merge(_kernel_config(sources, Path(sockets)))
+    config.merge(_kernel_arguments(sources))
+    with over_ipc() as sockets:
+        config.merge(sockets)
         outcome = NbGraderAPI(config=config).autograde(submission.assignment, submission.student, force=True)
     if not outcome["success"]:
         remark = f"nbgrader could not grade it: {reason(outcome)}"
@@ -70,18 +71,12 @@ def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNote
     return replace(graded, questions=tuple(_questions(course, submission, sources, kept)))
 
 
-def _kernel_config(sources: tuple[SourceNotebook, ...], sockets: Path) -> Config:
-    """Start each kernel without history, and with the assignment's out-of-reach names already forbidden.
-
-    Kernels talk over IPC sockets: over TCP two that start at once can draw the same port (ipython#12372).
-    """
+def _kernel_arguments(sources: tuple[SourceNotebook, ...]) -> Config:
+    """Start each kernel without history, and with the assignment's out-of-reach names already forbidden."""
     names = sorted({name for source in sources for name in source.out_of_reach})
     forbid = f"__import__('autograder.out_of_reach').out_of_reach.forbid({names!r})"
     config = Config()
     config.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", f"--IPKernelApp.exec_lines={forbid}"]
-    if os.name != "nt":
-        config.KernelManager.transport = "ipc"
-        config.KernelManager.ip = str(sockets / "kernel")
     return config
 
 
@@ -114,7 +109,7 @@ def error_message(cell: nbformat.NotebookNode) -> str:
     for output in cell.get("outputs", []):
         if output.output_type == "error":
             if output.ename == "NotImplementedError":
-                return "not answered"
+                return NOT_ANSWERED
             said = output.ename == "AssertionError" and output.evalue
             return output.evalue if said else f"{output.ename}: {output.evalue}".removesuffix(": ")
     return ""

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
+NOT_ANSWERED = "not answered"  # the message of a question whose answer cell is still the release's
+
+
 class Status(StrEnum):
     """Every submission ends as one of these; none can stop the class."""
 

@@ -19,6 +19,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from autograder.errors import AutograderError
+from autograder.kernels import over_ipc
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE_INFO = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python", "pygments_lexer": "ipython3"}
@@ -51,22 +52,33 @@ def build(text_path: Path, run: bool = False) -> Path:
     """
     notebook = read_twin(text_path)
     if run:
-        client = NotebookClient(
-            notebook,
-            timeout=600,
-            kernel_name="python3",
-            record_timing=False,
-            coalesce_streams=True,
-            resources={"metadata": {"path": str(text_path.parent)}},
-        )
         try:
-            client.execute()
+            execute(notebook, text_path.parent)
         except CellExecutionError as error:
             raise AutograderError(f"{text_path}: a cell failed.\n{error}", exit_code=1) from None
-        notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": LANGUAGE_INFO})
     target = text_path.with_suffix(".ipynb")
     write_notebook(notebook, target)
     return target
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path, allow_errors: bool = False) -> None:
+    """Run a notebook in place, its working directory being `folder`.
+
+    Raises:
+        CellExecutionError: a cell raised an error and `allow_errors` is false.
+    """
+    with over_ipc() as config:
+        NotebookClient(
+            notebook,
+            config=config,
+            timeout=600,
+            kernel_name="python3",
+            allow_errors=allow_errors,
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(folder)}},
+        ).execute()
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": LANGUAGE_INFO})
 
 
 def differences(text_path: Path) -> list[str]:

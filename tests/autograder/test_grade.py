@@ -105,6 +105,8 @@ def test_feedback_shows_the_students_work_and_the_visible_tests_message(pages):
 def test_feedback_says_that_a_hidden_test_failed_and_nothing_more(pages):
     assert pages["hidden"].count("A hidden test did not pass.") == 2
     assert "Hidden tests: negative numbers" in pages["hidden"]
+    assert "Why: it encodes" in pages["hidden"]  # told with the grade, and only where it is needed
+    assert "Why: it encodes" not in pages["passed"] + pages["visible"]
     assert "A hidden test did not pass." not in pages["passed"]
     for page in pages.values():
         for secret in ("31337", "62674", "hidden words", "the hidden answer", "HIDDEN TESTS", "== &#39;encoder"):

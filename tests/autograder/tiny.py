@@ -42,7 +42,7 @@ def source_cells() -> list:
         ),
         code(
             "assert isinstance(word, str), 'word is a string'\n### BEGIN HIDDEN TESTS\n"
-            "assert word == 'encoder', 'the hidden answer'\n### END HIDDEN TESTS",
+            "# Why: it encodes\nassert word == 'encoder', 'the hidden answer'\n### END HIDDEN TESTS",
             nbgrader("q2_visible", points=2),
         ),
     ]

@@ -54,9 +54,8 @@ def future_weight(weights):
 
 
 # %% wrong: past and present are set to 0 in the weights themselves
-# The listing of question 4 then finds rows that do not reach everything.
-# fails: q4_hidden
-# says: the weights were changed
+# fails: q4_visible q4_hidden
+# says: Your function changed the weights
 def future_weight(weights):
     weights[np.tril_indices(len(weights))] = 0
     return weights.sum(axis=1)

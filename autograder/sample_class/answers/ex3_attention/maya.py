@@ -1,0 +1,1 @@
+"""Empty: the release as it was given out."""
