@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-
 NOT_ANSWERED = "not answered"  # the message of a question whose answer cell is still the release's
 
 
