@@ -5,6 +5,7 @@ can read the hidden tests. What it adds to `nbgrader autograde` is that no submi
 names which an exercise asks to be written are out of reach, and that a Result comes back.
 """
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from autograder.intake import Submission
 from autograder.kernels import over_ipc
 from autograder.release import generate
 from autograder.results import NOT_ANSWERED, QuestionResult, Result, Status
+
+CELL_FILE = re.compile(r"\((?:\d+\.py|<[^>]*>), line ")  # IPython's made-up file name in a SyntaxError
 
 
 def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
@@ -110,6 +113,7 @@ def error_message(cell: nbformat.NotebookNode) -> str:
         if output.output_type == "error":
             if output.ename == "NotImplementedError":
                 return NOT_ANSWERED
-            said = output.ename == "AssertionError" and output.evalue
-            return output.evalue if said else f"{output.ename}: {output.evalue}".removesuffix(": ")
+            said = CELL_FILE.sub("(line ", output.evalue)
+            named = output.ename == "AssertionError" and said
+            return said if named else f"{output.ename}: {said}".removesuffix(": ")
     return ""

@@ -43,6 +43,7 @@ def test_a_class_with_broken_submissions_is_graded_to_its_end(course):
     assert results["half"].questions[0].message == "hidden words"
     assert [question.message for question in results["empty"].questions] == ["not answered"] * 2
     assert results["syntax"].questions[1].message.startswith("SyntaxError: unterminated string")
+    assert results["syntax"].questions[1].message.endswith("(line 1)")
     for student, reason in {
         "torn": "not a notebook",
         "blank": "it is empty",

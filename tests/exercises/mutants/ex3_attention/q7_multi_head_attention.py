@@ -112,6 +112,19 @@ def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, caus
     return (weights @ v).reshape(x.shape) @ wo, weights
 
 
+# %% wrong: heads cut and merged by a reshape
+# fails: q7_visible q7_hidden
+# says: The heads are cut and put together wrongly
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    if attention_mask is None:
+        attention_mask = torch.ones(x.shape[:2])
+    mask = build_mask(attention_mask, causal)
+    q, k, v = ((x @ w).reshape(x.shape[0], num_heads, x.shape[1], -1) for w in (wq, wk, wv))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
+    return (weights @ v).reshape(x.shape) @ wo, weights
+
+
 # %% wrong: one head of the whole width
 # fails: q7_visible q7_hidden
 # says: There is one head here
