@@ -15,7 +15,7 @@ from rich.table import Table
 
 from autograder.course import Course
 from autograder.errors import AutograderError
-from autograder.results import NOT_ANSWERED, Result, Status
+from autograder.results import NOT_ANSWERED, Result
 
 app = typer.Typer(
     help="Release nbgrader assignments, check them, grade submissions, write feedback.",
@@ -91,7 +91,7 @@ def grade(
     for name in names:
         if rows := [result for result in results if result.assignment == name]:
             out.print(_table(name, rows))
-    ungraded = [result for result in results if result.status not in (Status.GRADED, Status.REMARKS)]
+    ungraded = [result for result in results if not result.questions]
     differences = surprises(expected, results) if expected else []
     for line in differences:
         out.print(f"not as expected: {line}", soft_wrap=True)
@@ -124,7 +124,7 @@ def _table(assignment: str, results: list[Result]) -> Table:
     table.add_column(f"total\n/{sum(question.max_points for question in questions):g}", justify="right", style="bold")
     table.add_column("remarks", overflow="fold", ratio=1)
     for result in results:
-        if result.status is Status.NOT_GRADABLE:
+        if not result.questions:
             table.add_row(result.student, *["-"] * len(questions), "-", f"{result.status}: {' '.join(result.remarks)}")
             continue
         told = [

@@ -25,6 +25,9 @@ from autograder.kernels import over_ipc
 from autograder.release import generate
 from autograder.results import NOT_ANSWERED, QuestionResult, Result, Status
 
+NO_KERNEL = re.compile(
+    r"No such kernel|Kernel didn't respond|died before replying"
+)  # it never started: no code of a student's ran
 CELL_FILE = re.compile(r"\((?:\d+\.py|<[^>]*>), line ")  # IPython's made-up file name in a SyntaxError
 
 
@@ -46,14 +49,9 @@ def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
 def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNotebook, ...], scratch: Path) -> Result:
     graded = Result(submission.student, submission.assignment, Status.GRADED)
     try:
-        for source in sources:
-            if (submission.folder / f"{source.name}.ipynb").exists():
-                read_notebook(submission.folder / f"{source.name}.ipynb")
+        remarks = tuple(remark for source in sources for remark in _look_over(submission, source))
     except AutograderError as error:
         return replace(graded, status=Status.NOT_GRADABLE, remarks=(str(error),))
-    if not any((submission.folder / f"{source.name}.ipynb").exists() for source in sources):
-        wanted = " or ".join(f"{source.name}.ipynb" for source in sources)
-        return replace(graded, status=Status.NOT_GRADABLE, remarks=(f"{submission.folder} holds no {wanted}.",))
 
     config = course.with_settings(
         submitted_directory=str(submission.folder.parent.parent), autograded_directory=str(scratch / "autograded")
@@ -63,21 +61,46 @@ def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNote
         config.merge(sockets)
         outcome = NbGraderAPI(config=config).autograde(submission.assignment, submission.student, force=True)
     if not outcome["success"]:
-        remark = f"nbgrader could not grade it: {reason(outcome)}"
-        return replace(graded, status=Status.NOT_GRADABLE, remarks=(remark,))
+        why = reason(outcome)
+        status = Status.GRADERS_FAULT if NO_KERNEL.search(why) else Status.NOT_GRADABLE
+        return replace(graded, status=status, remarks=(*remarks, f"nbgrader could not grade it: {why}"))
 
     made = scratch / "autograded" / submission.student / submission.assignment
     kept = course.folder("autograded") / submission.student / submission.assignment
     shutil.rmtree(kept, ignore_errors=True)
     kept.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(made, kept)
-    return replace(graded, questions=tuple(_questions(course, submission, sources, kept)))
+    questions = tuple(_questions(course, submission, sources, kept))
+    return replace(graded, status=Status.REMARKS if remarks else Status.GRADED, questions=questions, remarks=remarks)
+
+
+def _look_over(submission: Submission, source: SourceNotebook) -> Iterator[str]:
+    """What is odd about a submitted notebook and does not keep it from being graded.
+
+    Raises:
+        AutograderError: it is not there, cannot be read, or has nothing left of the assignment. nbgrader would
+            give that last one 0 points without a word (nbgrader#424).
+    """
+    path = submission.folder / f"{source.name}.ipynb"
+    if not path.exists():
+        raise AutograderError(f"{submission.folder} holds no {path.name}.", "Is it there under another name?")
+    found = {grade_id(cell) for cell in read_notebook(path).cells}
+    wanted = [name for question in source.questions for name in dict.fromkeys((*question.answers, *question.tests))]
+    missing = [name for name in wanted if name not in found]
+    if len(missing) == len(wanted):
+        raise AutograderError(
+            f"{path} has none of the assignment's cells: its nbgrader metadata is gone.",
+            "Copy the answers into a fresh copy of the assignment and hand that in.",
+        )
+    if missing:
+        yield f"cells are missing: {', '.join(missing)}"
 
 
 def _kernel_arguments(sources: tuple[SourceNotebook, ...]) -> Config:
     """Start each kernel without history, and with the assignment's out-of-reach names already forbidden."""
     names = sorted({name for source in sources for name in source.out_of_reach})
-    forbid = f"__import__('autograder.out_of_reach').out_of_reach.forbid({names!r})"
+    # stack_data: what IPython imports when it prints its first traceback must be there before names are forbidden.
+    forbid = f"__import__('stack_data'); __import__('autograder.out_of_reach').out_of_reach.forbid({names!r})"
     config = Config()
     config.Execute.extra_arguments = ["--HistoryManager.hist_file=:memory:", f"--IPKernelApp.exec_lines={forbid}"]
     return config

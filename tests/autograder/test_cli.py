@@ -1,12 +1,13 @@
 """The command line: its tables, its exit codes, and one sentence for bad input."""
 
 import csv
+import subprocess
 import sys
 from dataclasses import dataclass
 
 import pytest
 from rich.console import Console
-from tiny import RIGHT, submit
+from tiny import REPO, RIGHT, submit
 from typer.testing import CliRunner
 
 from autograder import cli
@@ -123,3 +124,13 @@ def test_every_command_has_help_with_an_example(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
     assert f"Example: autograder {command}" in shown.output
+
+
+def test_without_its_packages_the_command_says_what_to_run(tmp_path):
+    """A Python that has only the autograder's own files, as after `pip install unmasked` without the extra."""
+    (tmp_path / "autograder").symlink_to(REPO / "autograder")
+    bare = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+            "from autograder.__main__ import main; main()"]  # fmt: skip
+    ended = subprocess.run(bare, capture_output=True, text=True)
+    assert ended.returncode == 3
+    assert "is not installed. Run `python3 bootstrap.py`" in ended.stderr and ended.stderr.count("\n") == 1

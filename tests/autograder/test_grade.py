@@ -1,5 +1,7 @@
 """Grading with nbgrader's engine, feedback, and what bad submissions do: nothing to anyone else's."""
 
+import json
+
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
@@ -29,6 +31,17 @@ def test_a_class_with_broken_submissions_is_graded_to_its_end(course):
     submit(course, "latin", RIGHT).write_bytes("caf\u00e9".encode("latin-1"))
     submit(course, "listed", RIGHT).write_text("[1, 2]", encoding="utf-8")
     submit(course, "renamed", RIGHT).rename(course.folder("submitted") / "renamed/tiny/mine.ipynb")
+    stripped = submit(course, "stripped", RIGHT)
+    notebook = nbformat.read(stripped, as_version=4)
+    for cell in notebook.cells:
+        cell.metadata.pop("nbgrader", None)
+    nbformat.write(notebook, stripped)
+    deleter = submit(course, "deleter", RIGHT)
+    notebook = nbformat.read(deleter, as_version=4)
+    notebook.cells = [
+        cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") != "q1_hidden"
+    ]
+    nbformat.write(notebook, deleter)
     results = grade(course)
 
     def points(student):
@@ -44,7 +57,10 @@ def test_a_class_with_broken_submissions_is_graded_to_its_end(course):
     assert [question.message for question in results["empty"].questions] == ["not answered"] * 2
     assert results["syntax"].questions[1].message.startswith("SyntaxError: unterminated string")
     assert results["syntax"].questions[1].message.endswith("(line 1)")
+    assert results["deleter"].status is Status.REMARKS
+    assert results["deleter"].remarks == ("cells are missing: q1_hidden",)
     for student, reason in {
+        "stripped": "its nbgrader metadata is gone. Copy the answers into a fresh copy",
         "torn": "not a notebook",
         "blank": "it is empty",
         "latin": "not text in UTF-8",
@@ -127,3 +143,14 @@ def test_a_test_cell_of_the_students_making_gives_no_points(course):
             cell.metadata.nbgrader.points = 100
     nbformat.write(notebook, path)
     assert [question.points for question in grade(course)["forger"].questions] == [0, 2]
+
+
+def test_a_kernel_that_does_not_start_is_the_graders_fault(course, monkeypatch, tmp_path):
+    submit(course, "ada", RIGHT)
+    broken = tmp_path / "jupyter/kernels/python3/kernel.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text(json.dumps({"argv": ["false"], "display_name": "broken", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    result = grade(course)["ada"]
+    assert result.status is Status.GRADERS_FAULT
+    assert "Kernel died before replying" in result.remarks[0]
