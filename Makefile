@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 SAMPLE := autograder/sample_class
+LAB_FLAGS ?=
 
 .PHONY: help lab grade test notebooks exercises setup
 
@@ -18,12 +19,12 @@ setup:
 	@$(PYTHON) bootstrap.py
 
 lab: setup
-	jupyter lab course/00_start_here.ipynb
+	jupyter lab --LabApp.default_url=/lab/tree/course/00_start_here.ipynb $(LAB_FLAGS)
 
 grade: setup
-	@autograder release --to build/exercises
-	@autograder grade --submissions $(SAMPLE)/submitted --expected $(SAMPLE)/expected
-	@autograder feedback
+	@autograder release --to build/sample/exercises
+	@autograder grade --submissions $(SAMPLE)/submitted --expected $(SAMPLE)/expected --build build/sample
+	@autograder feedback --build build/sample
 
 test: setup
 	@autograder lint

@@ -22,18 +22,19 @@ TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 def main():
     refuse_if_missing()
     fingerprint = hash_of("requirements.lock", "pyproject.toml")
-    if read(STAMP) == fingerprint:
+    there = os.path.exists(PYTHON)
+    if there and read(STAMP) == fingerprint:
         return
-    if not os.path.exists(PYTHON):
+    if not there or read(STAMP + "-in") not in (None, ROOT):  # damaged, or the course's folder was moved
         say("making .venv with Python " + platform.python_version())
-        run([sys.executable, "-m", "venv", VENV], "Delete the folder .venv and try again.")
+        run([sys.executable, "-m", "venv", "--clear", VENV], "Delete the folder .venv and try again.")
     say("installing requirements.lock into .venv: 1 to 5 minutes, about 1.5 GB")
     pip = [PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     cure = "Is the package index reachable? Run the same command again: what was downloaded is kept."
     run(pip + cpu_build_of_torch() + ["-r", os.path.join(ROOT, "requirements.lock")], cure)
     run(pip + ["--no-deps", "-e", ROOT], cure)
-    with open(STAMP, "w") as file:
-        file.write(fingerprint)
+    write(STAMP + "-in", ROOT)
+    write(STAMP, fingerprint)
     say("ready")
 
 
@@ -71,7 +72,7 @@ def cpu_build_of_torch():
 
 
 def hash_of(*names):
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256((sys.version + ROOT).encode())
     for name in names:
         digest.update((read(os.path.join(ROOT, name)) or "").encode())
     return digest.hexdigest()
@@ -85,17 +86,23 @@ def read(path):
         return None
 
 
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
 def run(command, cure):
     if subprocess.call(command) != 0:
         stop("this failed: " + " ".join(command) + "\n" + cure)
 
 
 def say(line):
-    print("bootstrap: " + line, flush=True)
+    sys.stdout.write("bootstrap: " + line + "\n")
+    sys.stdout.flush()
 
 
 def stop(line):
-    print("bootstrap: " + line, file=sys.stderr)
+    sys.stderr.write("bootstrap: " + line + "\n")
     sys.exit(3)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import symtable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,11 +62,17 @@ class SourceNotebook:
         )
 
     @cached_property
+    def answer_names(self) -> dict[str, set[str]]:
+        """For each answer cell's grade_id, the names that its solution defines and a test reads."""
+        tested = set().union(*(names_read(cell) for cell in self.node.cells if is_test(cell)))
+        return {grade_id(cell): names_bound(cell) & tested for cell in self.node.cells if is_answer(cell)}
+
+    @cached_property
     def out_of_reach(self) -> list[str]:
         """Dotted names that answers may not use: the list OUT_OF_REACH of a cell tagged `setup`."""
         for cell in self.node.cells:
             if "setup" in cell.metadata.get("tags", []):
-                for statement in parsed(cell).body:
+                for statement in ast.parse(as_python(cell.source)).body:
                     if isinstance(statement, ast.Assign) and _target(statement) == "OUT_OF_REACH":
                         return ast.literal_eval(statement.value)
         return []
@@ -90,7 +97,7 @@ def read_notebook(path: Path) -> NotebookNode:
         problem = f"it is not a valid notebook ({error.message.splitlines()[0][:120]})"
     except Exception:  # nbformat raises many kinds, AttributeError among them, for JSON that is no notebook
         problem = "it is empty" if not text.strip() else "it is not a notebook (JSON with a list of cells)"
-    raise AutograderError(f"{path} cannot be read: {problem}.", "Open it in JupyterLab, save it, and try again.")
+    raise AutograderError(f"{path} cannot be read: {problem}.", "Get the file again from where it came.")
 
 
 def read_source(folder: Path) -> tuple[SourceNotebook, ...]:
@@ -129,12 +136,43 @@ def visible_part(source: str) -> str:
     return HIDDEN.sub("", source).strip()
 
 
-def parsed(cell: NotebookNode) -> ast.Module:
-    """A code cell as a syntax tree; empty where IPython's magics or an error keep it from being Python."""
+def names_bound(cell: NotebookNode) -> set[str]:
+    """Names that a code cell defines at its top level."""
+    if cell.cell_type != "code":
+        return set()
+    table = symtable.symtable(as_python(cell.source), "cell", "exec")
+    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
+
+
+def names_read(cell: NotebookNode) -> set[str]:
+    """Global names that a cell reads, inside its functions and comprehensions too."""
+    names: set[str] = set()
+    if cell.cell_type != "code":
+        return names
+
+    def visit(table: symtable.SymbolTable) -> None:
+        top = table.get_type() == "module"
+        names.update(s.get_name() for s in table.get_symbols() if s.is_referenced() and (top or s.is_global()))
+        for child in table.get_children():
+            visit(child)
+
+    visit(symtable.symtable(as_python(cell.source), "cell", "exec"))
+    return names
+
+
+def as_python(source: str) -> str:
+    """A cell's source without IPython's magics and shell lines; nothing if it is not Python even so."""
+    text = without_magics(source)
     try:
-        return ast.parse(cell.source)
-    except SyntaxError:
-        return ast.Module([], [])
+        ast.parse(text)
+        return text
+    except (SyntaxError, ValueError):  # ValueError: a null byte
+        return ""
+
+
+def without_magics(source: str) -> str:
+    """A cell's source with empty lines for IPython's magics and shell lines."""
+    return re.sub(r"^\s*[%!].*$", "", source, flags=re.MULTILINE)
 
 
 def _target(statement: ast.Assign) -> str:

@@ -3,6 +3,7 @@
 Exit codes: 0 done; 1 done, and something was not gradable or not correct; 2 wrong use; 3 could not run.
 """
 
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -15,7 +16,7 @@ from rich.table import Table
 
 from autograder.course import Course
 from autograder.errors import AutograderError
-from autograder.results import NOT_ANSWERED, Result
+from autograder.results import NOT_ANSWERED, Result, brief
 
 app = typer.Typer(
     help="Release nbgrader assignments, check them, grade submissions, write feedback.",
@@ -28,6 +29,8 @@ out = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 Assignments = Annotated[list[str] | None, typer.Argument(help="Names of assignments; all of them if none is given.")]
 
+Build = Annotated[Path | None, typer.Option(help="Folder of gradebook.db and what goes with it; default: build/.")]
+
 
 @app.command(epilog="Example: autograder release ex3_attention")
 def release(
@@ -39,9 +42,12 @@ def release(
 
     course = Course.find()
     target = (to or course.folder("release")).resolve()
+    files = []
     for name in course.choose(assignments):
-        out.print(f"released {_short(releasing.release(course, name, target))}")
-    out.print(f"bundled  {_short(releasing.write_bundle(course, target, course.build))}")
+        files += releasing.release(course, name, target)
+        out.print(f"released {_short(target / name)}")
+    bundle = releasing.write_bundle(course, target, files, target.parent if to else course.build)
+    out.print(f"bundled  {_short(bundle)}")
 
 
 @app.command(epilog="Example: autograder lint ex3_attention")
@@ -68,6 +74,7 @@ def grade(
     expected: Annotated[
         Path | None, typer.Option(help="Folder with a table of expected scores, ASSIGNMENT.csv, to compare with.")
     ] = None,
+    build: Build = None,
     engine: Annotated[str, typer.Option(help="What runs the notebooks. There is one so far: nbgrader.")] = "nbgrader",
 ) -> None:
     """Grade submissions into gradebook.db and autograded notebooks; print one table."""
@@ -77,15 +84,19 @@ def grade(
 
     if engine != "nbgrader":
         raise AutograderError(f"There is no engine '{engine}'.", "Use --engine nbgrader.")
-    course = Course.find()
+    course = Course.find(build=build)
     names = course.choose(assignments)
     found = collect((submissions or course.folder("submitted")).resolve(), names)
     results = []
-    with _progress() as bar:
+    with _progress() as bar, _stop_between() as stop:
         task = bar.add_task("grading", total=len(found))
         for result in nbgrader_engine.grade(course, found):
             results.append(result)
             bar.advance(task)
+            if stop.asked:
+                raise AutograderError(
+                    "Stopped. What was graded is kept.", "The same command starts again.", exit_code=3
+                )
     for name in names:
         if rows := [result for result in results if result.assignment == name]:
             out.print(_table(name, rows))
@@ -101,11 +112,11 @@ def grade(
 
 
 @app.command(epilog="Example: autograder feedback ex3_attention")
-def feedback(assignments: Assignments = None) -> None:
+def feedback(assignments: Assignments = None, build: Build = None) -> None:
     """Write a page for each graded submission, without the hidden tests."""
     from autograder.feedback import write_feedback
 
-    course = Course.find()
+    course = Course.find(build=build)
     for name in course.choose(assignments):
         pages = write_feedback(course, name)
         out.print(f"feedback   {_short(course.folder('feedback'))}: {len(pages)} pages for {name}")
@@ -125,7 +136,7 @@ def _table(assignment: str, results: list[Result]) -> Table:
             table.add_row(result.student, *["-"] * len(questions), "-", f"{result.status}: {' '.join(result.remarks)}")
             continue
         told = [
-            f"{_column(q.name)}: {_brief(q.message)}"
+            f"{_column(q.name)}: {brief(q.message)}"
             for q in result.questions
             if q.message != NOT_ANSWERED and q.message
         ]
@@ -142,12 +153,6 @@ def _column(question: str) -> str:
     return question.split("_")[0]
 
 
-def _brief(message: str) -> str:
-    """The end of a message's first paragraph: the diagnosis, where the test has made one."""
-    line = message.strip().split("\n\n")[0].splitlines()[-1]
-    return line if len(line) <= 120 else line[:117] + "..."
-
-
 def _short(path: Path) -> str:
     """A path relative to the current folder where that is shorter."""
     try:
@@ -161,6 +166,27 @@ def _progress() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
 
 
+class _stop_between:
+    """While it lasts, Ctrl-C asks to stop after the submission at hand; a second one stops at once.
+
+    An interrupt in the middle would be taken for the student's: their kernel would die of it.
+    """
+
+    asked = False
+
+    def __enter__(self) -> "_stop_between":
+        self._before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        signal.signal(signal.SIGINT, self._before)
+        print("\nautograder: stopping after this submission; Ctrl-C again stops at once", file=sys.stderr)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+
 def main() -> None:
     """Run the command line; bad input ends in one sentence on stderr, never in a traceback."""
     warnings.filterwarnings("ignore", module="nbgrader")  # of SQLAlchemy's about nbgrader's own queries
@@ -169,6 +195,3 @@ def main() -> None:
     except AutograderError as error:
         print(f"autograder: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("autograder: stopped. What was graded is kept; the same command starts again.", file=sys.stderr)
-        sys.exit(3)

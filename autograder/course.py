@@ -21,10 +21,13 @@ class Course:
 
     root: Path
     config: Config
+    build: Path  # where everything goes that can be made again
 
     @classmethod
-    def find(cls, start: Path | None = None) -> "Course":
+    def find(cls, start: Path | None = None, build: Path | None = None) -> "Course":
         """The course that `start` (default: the current folder) lies in.
+
+        With `build`, gradebook.db and the folders of graded notebooks and feedback are those in that folder.
 
         It also puts this Python's scripts on PATH, because nbgrader makes a fresh gradebook by calling `alembic`.
 
@@ -35,11 +38,22 @@ class Course:
         for folder in (start, *start.parents):
             if (folder / CONFIG_FILE).exists():
                 _scripts_on_path()
-                return cls(folder, _load(folder))
+                return cls._open(folder, build)
         raise AutograderError(
             f"{start} is not inside a course: there is no {CONFIG_FILE} here or above.",
             "Change into the course's folder and try again.",
         )
+
+    @classmethod
+    def _open(cls, root: Path, build: Path | None) -> "Course":
+        config = _load(root)
+        config.CourseDirectory.root = str(root)
+        if build is not None:
+            build = build.resolve()
+            config.CourseDirectory.db_url = f"sqlite:///{build / 'gradebook.db'}"
+            for step in ("submitted", "autograded", "feedback"):
+                config.CourseDirectory[f"{step}_directory"] = str(build / step)
+        return cls(root, config, build or root / "build")
 
     def directory(self, **overrides: str) -> CourseDirectory:
         """nbgrader's CourseDirectory for this course; `overrides` replace single settings."""
@@ -48,18 +62,12 @@ class Course:
     def with_settings(self, **overrides: str) -> Config:
         """nbgrader's configuration with some settings of its CourseDirectory replaced."""
         config = copy.deepcopy(self.config)
-        config.CourseDirectory.root = str(self.root)
         config.CourseDirectory.update(overrides)
         return config
 
     def folder(self, step: str) -> Path:
         """The folder of one of nbgrader's steps: source, release, submitted, autograded, feedback."""
         return self.root / getattr(self.directory(), f"{step}_directory")
-
-    @property
-    def build(self) -> Path:
-        """Where everything goes that can be made again."""
-        return self.root / "build"
 
     def source_folder(self, assignment: str) -> Path:
         """The folder with an assignment's source notebooks.
@@ -81,7 +89,8 @@ class Course:
         Raises:
             AutograderError: one of them does not exist, or the course has none.
         """
-        for name in names or ():
+        names = [name.rstrip("/") for name in names or ()]  # as completion by the shell leaves them
+        for name in names:
             self.source_folder(name)
         if chosen := names or self.assignments():
             return chosen

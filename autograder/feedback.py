@@ -12,13 +12,14 @@ from pathlib import Path
 from nbconvert.exporters.exporter import ResourcesDict
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 
-from autograder.assignment import HIDDEN, is_test, visible_part
+from autograder.assignment import HIDDEN, SourceNotebook, grade_id, is_graded, is_test, visible_part
 from autograder.course import Course
 from autograder.errors import AutograderError, reason
+from autograder.results import brief, error_message
 
 FAILING_LINE = re.compile(r"Cell \S*In\s*\[\d+\]\S*?, line (\d+)")
 WHY = re.compile(r"^\s*# (Why: .*)$", re.MULTILINE)
@@ -35,7 +36,7 @@ def write_feedback(course: Course, assignment: str) -> list[Path]:
     if not graded:
         raise AutograderError(f"Nothing of {assignment} has been graded yet.", "Run `autograder grade` first.")
     config = course.with_settings()
-    config.GenerateFeedback.preprocessors = [HideHiddenTests, GetGrades, CSSHTMLHeaderPreprocessor]
+    config.GenerateFeedback.preprocessors = [HideHiddenTests, GetGrades, Summarise, CSSHTMLHeaderPreprocessor]
     outcome = NbGraderAPI(config=config).generate_feedback(assignment, force=True)
     if not outcome["success"]:
         raise AutograderError(f"nbgrader could not write feedback on {assignment}: {reason(outcome)}", exit_code=3)
@@ -52,8 +53,24 @@ class HideHiddenTests(NbGraderPreprocessor):
         if is_test(cell) and HIDDEN.search(cell.source):
             message = _message(cell)
             cell.source = visible_part(cell.source)
-            cell.outputs = [new_output("stream", name="stdout", text=message)] if message else []
+            cell.outputs = [_as_error(message)] if message else []
         return cell, resources
+
+
+class Summarise(NbGraderPreprocessor):
+    """Put a table of the questions on top, each with its points and what the first failing test said."""
+
+    def preprocess(self, notebook: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        rows = []
+        by_id = {grade_id(cell): cell for cell in notebook.cells if grade_id(cell)}
+        for question in SourceNotebook(Path("feedback"), notebook).questions:
+            cells = [by_id[name] for name in dict.fromkeys((*question.answers, *question.tests))]
+            score = sum(cell.metadata.nbgrader.get("score") or 0 for cell in cells if is_graded(cell))
+            said = next(filter(None, map(error_message, cells)), "")
+            rows.append(f"| {question.name} | {score:g} / {question.points:g} | {brief(said).replace('|', '&#124;')} |")
+        table = "\n".join(["| Question | Points | What was said |", "|---|---|---|", *rows])
+        notebook.cells.insert(0, new_markdown_cell(table, id="summary"))
+        return notebook, resources
 
 
 def _message(cell: NotebookNode) -> str:
@@ -61,11 +78,16 @@ def _message(cell: NotebookNode) -> str:
     for output in cell.outputs:
         if output.output_type == "error":
             found = FAILING_LINE.search(ANSI.sub("", "\n".join(output.traceback)))
-            line = int(found[1]) if found else None
-            if line is not None and not _is_hidden(line, cell.source):
-                return f"{output.ename}: {output.evalue}\n"
-            return "\n".join(["A hidden test did not pass.", *WHY.findall(cell.source)]) + "\n"
+            if found is None:
+                return "This test did not pass."
+            if not _is_hidden(int(found[1]), cell.source):
+                return error_message(cell)
+            return "\n".join(["A hidden test did not pass.", *WHY.findall(cell.source)])
     return ""
+
+
+def _as_error(message: str) -> NotebookNode:
+    return new_output("error", ename="AssertionError", evalue=message, traceback=[message])
 
 
 def _is_hidden(line: int, source: str) -> bool:

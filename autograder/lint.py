@@ -2,8 +2,6 @@
 
 import ast
 import builtins
-import re
-import symtable
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,10 +17,12 @@ from autograder.assignment import (
     is_answer,
     is_graded,
     is_test,
-    parsed,
+    names_bound,
+    names_read,
     points,
     read_notebook,
     read_source,
+    without_magics,
 )
 from autograder.course import Course
 from autograder.errors import AutograderError
@@ -66,7 +66,7 @@ def _lint_source(source: SourceNotebook) -> Iterator[Finding]:
         for problem, cure in faults:
             yield Finding(source.path, name or cell.get("id", "?"), problem, cure)
         seen |= {name} - {""}
-        defined |= _names_bound(cell)
+        defined |= names_bound(cell)
     for question in source.questions:
         if question.answers and not question.tests:
             cure = "Add a test cell with nbgrader's `grade: true` and points below it."
@@ -92,11 +92,11 @@ def _marker_faults(cell: NotebookNode) -> Iterator[tuple[str, str]]:
 
 def _test_faults(cell: NotebookNode, defined: set[str]) -> Iterator[tuple[str, str]]:
     try:
-        ast.parse(_without_magics(cell.source))
+        ast.parse(without_magics(cell.source))
     except SyntaxError as error:
         yield f"the test is not Python: {error.msg}", f"Mend line {error.lineno}."
-    read = _names_read(cell)
-    for name in sorted(read - defined - _names_bound(cell) - REACHES_IN):
+    read = names_read(cell)
+    for name in sorted(read - defined - names_bound(cell) - REACHES_IN):
         cure = "Define it in an answer's solution or in the cell tagged `setup`."
         yield f"the test reads '{name}', which no cell above defines", cure
     for name in sorted(read & REACHES_IN):
@@ -159,37 +159,3 @@ def _solution_outside_markers(source: str) -> str:
                 case _:
                     return ast.get_source_segment(kept, statement).splitlines()[0]
     return ""
-
-
-def _names_read(cell: NotebookNode) -> set[str]:
-    """Global names that a cell reads, inside its functions and comprehensions too."""
-    names: set[str] = set()
-    if cell.cell_type != "code":
-        return names
-
-    def visit(table: symtable.SymbolTable) -> None:
-        top = table.get_type() == "module"
-        names.update(s.get_name() for s in table.get_symbols() if s.is_referenced() and (top or s.is_global()))
-        for child in table.get_children():
-            visit(child)
-
-    visit(symtable.symtable(_python(cell.source), "cell", "exec"))
-    return names
-
-
-def _names_bound(cell: NotebookNode) -> set[str]:
-    """Names that a cell defines at its top level."""
-    if cell.cell_type != "code":
-        return set()
-    table = symtable.symtable(_python(cell.source), "cell", "exec")
-    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
-
-
-def _python(source: str) -> str:
-    """A cell without IPython's magics and shell lines; nothing if it is not Python even so."""
-    text = _without_magics(source)
-    return text if parsed(NotebookNode(source=text)).body else ""
-
-
-def _without_magics(source: str) -> str:
-    return re.sub(r"^\s*[%!].*$", "", source, flags=re.MULTILINE)

@@ -20,15 +20,15 @@ from traitlets.config import Config
 from autograder.assignment import SourceNotebook, grade_id, is_answer, is_graded, read_notebook, read_source
 from autograder.course import Course
 from autograder.errors import AutograderError, reason
-from autograder.intake import Submission
+from autograder.intake import Submission, open_submission
 from autograder.kernels import over_ipc
 from autograder.release import generate
-from autograder.results import NOT_ANSWERED, QuestionResult, Result, Status
+from autograder.results import QuestionResult, Result, Status, error_message
+from autograder.twins import write_notebook
 
 NO_KERNEL = re.compile(
     r"No such kernel|Kernel didn't respond|died before replying"
 )  # it never started: no code of a student's ran
-CELL_FILE = re.compile(r"\((?:\d+\.py|<[^>]*>), line ")  # IPython's made-up file name in a SyntaxError
 
 
 def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
@@ -49,12 +49,12 @@ def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
 def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNotebook, ...], scratch: Path) -> Result:
     graded = Result(submission.student, submission.assignment, Status.GRADED)
     try:
-        remarks = tuple(remark for source in sources for remark in _look_over(submission, source))
+        remarks = _prepare(submission, sources, scratch)
     except AutograderError as error:
         return replace(graded, status=Status.NOT_GRADABLE, remarks=(str(error),))
 
     config = course.with_settings(
-        submitted_directory=str(submission.folder.parent.parent), autograded_directory=str(scratch / "autograded")
+        submitted_directory=str(scratch / "submitted"), autograded_directory=str(scratch / "autograded")
     )
     config.merge(_kernel_arguments(sources))
     with over_ipc() as sockets:
@@ -74,26 +74,21 @@ def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNote
     return replace(graded, status=Status.REMARKS if remarks else Status.GRADED, questions=questions, remarks=remarks)
 
 
-def _look_over(submission: Submission, source: SourceNotebook) -> Iterator[str]:
-    """What is odd about a submitted notebook and does not keep it from being graded.
+def _prepare(submission: Submission, sources: tuple[SourceNotebook, ...], scratch: Path) -> tuple[str, ...]:
+    """Lay a submission out for nbgrader in `scratch`/submitted, rebuilt; returns the remarks.
 
     Raises:
-        AutograderError: it is not there, cannot be read, or has nothing left of the assignment. nbgrader would
-            give that last one 0 points without a word (nbgrader#424).
+        AutograderError: it cannot be read, or holds no answer.
     """
-    path = submission.folder / f"{source.name}.ipynb"
-    if not path.exists():
-        raise AutograderError(f"{submission.folder} holds no {path.name}.", "Is it there under another name?")
-    found = {grade_id(cell) for cell in read_notebook(path).cells}
-    wanted = [name for question in source.questions for name in dict.fromkeys((*question.answers, *question.tests))]
-    missing = [name for name in wanted if name not in found]
-    if len(missing) == len(wanted):
-        raise AutograderError(
-            f"{path} has none of the assignment's cells: its nbgrader metadata is gone.",
-            "Copy the answers into a fresh copy of the assignment and hand that in.",
-        )
-    if missing:
-        yield f"cells are missing: {', '.join(missing)}"
+    folder = scratch / "submitted" / submission.student / submission.assignment
+    shutil.copytree(submission.folder, folder, ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints"))
+    remarks: list[str] = []
+    for source in sources:
+        release = read_notebook(scratch / "release" / submission.assignment / f"{source.name}.ipynb")
+        rebuilt = open_submission(submission, source, release)
+        write_notebook(rebuilt.notebook, folder / f"{source.name}.ipynb")
+        remarks += rebuilt.remarks
+    return tuple(remarks)
 
 
 def _kernel_arguments(sources: tuple[SourceNotebook, ...]) -> Config:
@@ -128,15 +123,3 @@ def _questions(
                     next(filter(None, messages), ""),
                     any(grade.needs_manual_grade for grade in grades),
                 )
-
-
-def error_message(cell: nbformat.NotebookNode) -> str:
-    """What a cell's run raised, without its traceback; empty if nothing."""
-    for output in cell.get("outputs", []):
-        if output.output_type == "error":
-            if output.ename == "NotImplementedError":
-                return NOT_ANSWERED
-            said = CELL_FILE.sub("(line ", output.evalue)
-            named = output.ename == "AssertionError" and said
-            return said if named else f"{output.ename}: {said}".removesuffix(": ")
-    return ""

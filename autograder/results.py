@@ -1,8 +1,12 @@
 """What grading one submission gives: a status, points and a message for each question, remarks."""
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from nbformat import NotebookNode
+
+CELL_FILE = re.compile(r"\((?:\d+\.py|<[^>]*>), line ")  # IPython's made-up file name in a SyntaxError
 NOT_ANSWERED = "not answered"  # the message of a question whose answer cell is still the release's
 
 
@@ -43,3 +47,21 @@ class Result:
     @property
     def max_points(self) -> float:
         return sum(question.max_points for question in self.questions)
+
+
+def error_message(cell: NotebookNode) -> str:
+    """What a cell's run raised, without its traceback; empty if nothing."""
+    for output in cell.get("outputs", []):
+        if output.output_type == "error":
+            if output.ename == "NotImplementedError":
+                return NOT_ANSWERED
+            said = CELL_FILE.sub("(line ", output.evalue)
+            named = output.ename == "AssertionError" and said
+            return said if named else f"{output.ename}: {said}".removesuffix(": ")
+    return ""
+
+
+def brief(message: str) -> str:
+    """The end of a message's first paragraph: the diagnosis, where the test has made one."""
+    line = "".join(message.strip().split("\n\n")[0].splitlines()[-1:])
+    return line if len(line) <= 120 else line[:117] + "..."

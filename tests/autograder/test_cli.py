@@ -2,8 +2,10 @@
 
 import csv
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -117,6 +119,45 @@ def test_grading_prints_the_table_and_exits_by_the_expected_scores(course, run):
         "eve was expected and not graded",
     ):
         assert f"not as expected: tiny: {line}" in ended.stdout
+
+
+def test_another_build_folder_keeps_a_class_apart_from_the_course(course, run):
+    submit(course, "ada", RIGHT)
+    course.folder("submitted").rename(course.root / "class")
+    ended = run("grade", "--submissions", "class", "--build", "build/sample")
+    assert ended.returncode == 0 and "build/sample/gradebook.db" in ended.stdout
+    assert "build/sample/feedback: 1 pages" in run("feedback", "--build", "build/sample").stdout
+    assert sorted(p.name for p in course.build.iterdir()) == ["sample"]
+    assert sorted(p.name for p in (course.build / "sample").iterdir()) == ["autograded", "feedback", "gradebook.db"]
+
+
+def test_a_notebook_outside_an_assignments_folder_is_named_and_nobody_is_left_out_unseen(course, run):
+    submit(course, "ada", RIGHT)
+    lost = submit(course, "flat", RIGHT)
+    lost.rename(lost.parents[1] / "tiny.ipynb")
+    ended = run("grade")
+    assert ended.returncode == 2
+    assert "flat/tiny.ipynb does not lie in the folder of an assignment" in ended.stderr
+
+
+def test_ctrl_c_stops_after_the_submission_at_hand_and_the_same_command_goes_on(course):
+    """A real interrupt, sent to the real command while the first kernel runs."""
+    for student in ("ada", "bob", "eve"):
+        submit(course, student, RIGHT | {"q2_word": "import time; time.sleep(4)\nword = 'encoder'"})
+    program = [sys.executable, "-m", "autograder", "grade"]
+    running = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    kept = course.folder("autograded")
+    deadline = time.monotonic() + 60
+    while not list(course.build.glob("tmp*/autograded/ada/tiny/tiny.ipynb")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 3
+    assert "stopping after this submission" in errors and "Stopped. What was graded is kept." in errors
+    assert "Traceback" not in errors
+    assert [path.name for path in kept.iterdir()] == ["ada"]
+    assert subprocess.run(program, capture_output=True).returncode == 0
+    assert sorted(path.name for path in kept.iterdir()) == ["ada", "bob", "eve"]
 
 
 def test_a_submission_that_cannot_be_graded_ends_with_exit_code_1_and_a_row(course, run):

@@ -5,7 +5,7 @@ import json
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
-from tiny import RIGHT, submit
+from tiny import RIGHT, code, submit, write
 
 from autograder import nbgrader_engine
 from autograder.course import Course
@@ -36,6 +36,8 @@ def test_a_class_with_broken_submissions_is_graded_to_its_end(course):
     for cell in notebook.cells:
         cell.metadata.pop("nbgrader", None)
     nbformat.write(notebook, stripped)
+    write(course.folder("submitted") / "stranger/tiny/tiny.ipynb", [code("print('another course')")])
+    submit(course, "nothing", RIGHT).rename(course.folder("submitted") / "nothing/tiny/tiny.txt")
     deleter = submit(course, "deleter", RIGHT)
     notebook = nbformat.read(deleter, as_version=4)
     notebook.cells = [
@@ -58,14 +60,19 @@ def test_a_class_with_broken_submissions_is_graded_to_its_end(course):
     assert results["syntax"].questions[1].message.startswith("SyntaxError: unterminated string")
     assert results["syntax"].questions[1].message.endswith("(line 1)")
     assert results["deleter"].status is Status.REMARKS
-    assert results["deleter"].remarks == ("cells are missing: q1_hidden",)
+    assert results["deleter"].remarks == ("Test cells were missing and have been put back: q1_hidden.",)
+    for student in ("deleter", "stripped", "renamed"):
+        assert points(student) == [2, 2], student
+        assert results[student].status is Status.REMARKS
+    assert results["renamed"].remarks == ("The file was named mine.ipynb.",)
+    assert results["stripped"].remarks == ("q1_double was found by its cell id.", "q2_word was found by its cell id.")
     for student, reason in {
-        "stripped": "its nbgrader metadata is gone. Copy the answers into a fresh copy",
+        "stranger": "holds no answer to any question of tiny. Copy the answers into a fresh copy",
         "torn": "not a notebook",
         "blank": "it is empty",
         "latin": "not text in UTF-8",
         "listed": "not a notebook",
-        "renamed": "holds no tiny.ipynb",
+        "nothing": "holds no tiny.ipynb. Hand in one notebook",
         "killer": "nbgrader could not grade it: Kernel died",
     }.items():
         assert results[student].status is Status.NOT_GRADABLE
@@ -119,8 +126,19 @@ def test_feedback_shows_the_students_work_and_the_visible_tests_message(pages):
     assert "it was" in pages["hidden"]  # the student's own code
 
 
+def test_feedback_opens_with_a_table_of_the_questions(pages):
+    for student, rows in {
+        "passed": [("q1_double", "2 / 2", ""), ("q2_word", "2 / 2", "")],
+        "visible": [("q1_double", "0 / 2", "double(2) is 4"), ("q2_word", "0 / 2", "word is a string")],
+        "hidden": [("q1_double", "1 / 2", "A hidden test did not pass."), ("q2_word", "0 / 2", "Why: it encodes")],
+    }.items():
+        table = pages[student].split("<table>")[1].split("</table>")[0]
+        cells = [cell.split("</td>")[0] for cell in table.split("<td>")[1:]]
+        assert cells == [part for row in rows for part in row]
+
+
 def test_feedback_says_that_a_hidden_test_failed_and_nothing_more(pages):
-    assert pages["hidden"].count("A hidden test did not pass.") == 2
+    assert pages["hidden"].count("A hidden test did not pass.") == 3  # at two cells, and once in the table
     assert "Hidden tests: negative numbers" in pages["hidden"]
     assert "Why: it encodes" in pages["hidden"]  # told with the grade, and only where it is needed
     assert "Why: it encodes" not in pages["passed"] + pages["visible"]

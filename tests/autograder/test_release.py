@@ -5,7 +5,7 @@ import zipfile
 
 import nbformat
 import pytest
-from tiny import REPO, source_cells, write
+from tiny import REPO, code, source_cells, write
 
 from autograder.course import Course
 from autograder.errors import AutograderError
@@ -42,7 +42,8 @@ def test_the_text_twin_and_other_instructor_files_stay_behind(course):
     (folder / "tiny.md").write_text("the solution: secret_two", encoding="utf-8")
     (folder / "words.txt").write_text("data for students", encoding="utf-8")
     made = release(course, "tiny", course.folder("release"))
-    assert sorted(path.name for path in made.iterdir()) == ["tiny.ipynb", "words.txt"]
+    assert sorted(path.name for path in made) == ["tiny.ipynb", "words.txt"]
+    assert sorted(made) == sorted((course.folder("release") / "tiny").iterdir())
 
 
 def test_a_notebook_with_answers_is_never_replaced(course):
@@ -54,6 +55,38 @@ def test_a_notebook_with_answers_is_never_replaced(course):
     with pytest.raises(AutograderError, match=r"tiny\.ipynb has been worked on \(cell q1_double\)"):
         release(course, "tiny", course.folder("release"))
     assert "my hour of work" in released_text(course)
+
+
+def run_a_cell(cells):
+    cells[1].execution_count = 1
+
+
+def add_a_cell(cells):
+    cells.append(code("three hours of it"))  # nbformat gives it a random id, as editors do
+
+
+@pytest.mark.parametrize("work", [run_a_cell, add_a_cell])
+def test_other_work_in_a_notebook_is_not_replaced_either(course, work):
+    path = course.folder("release") / "tiny/tiny.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    work(notebook.cells)
+    nbformat.write(notebook, path)
+    before = path.read_bytes()
+    with pytest.raises(AutograderError, match="has been worked on"):
+        release(course, "tiny", course.folder("release"))
+    assert path.read_bytes() == before
+
+
+def test_a_source_without_cell_ids_is_released_with_ids(course):
+    cells = source_cells()
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.nbformat_minor = 2
+    for cell in cells:
+        del cell["id"]
+    nbformat.write(notebook, course.source_folder("tiny") / "tiny.ipynb")
+    release(course, "tiny", course.folder("release"))
+    made = nbformat.read(course.folder("release") / "tiny/tiny.ipynb", as_version=4)
+    assert [cell.id for cell in made.cells[:3]] == ["cell-0", "setup", "q1_double"]
 
 
 def test_files_that_a_student_put_beside_the_release_stay(course):
@@ -77,10 +110,13 @@ def test_a_source_that_nbgrader_refuses_leaves_the_old_release(course):
 def bundle(tmp_path_factory):
     """The real course's student bundle, unpacked."""
     folder = tmp_path_factory.mktemp("bundle")
-    course = Course.find(REPO)
+    course, made = Course.find(REPO), []
     for name in course.assignments():
-        release(course, name, folder / "exercises")
-    with zipfile.ZipFile(write_bundle(course, folder / "exercises", folder)) as archive:
+        made += release(course, name, folder / "exercises")
+    stray = folder / "exercises/ex3_attention/.ipynb_checkpoints/my_solution_key.ipynb"
+    stray.parent.mkdir()
+    stray.write_text("answers")
+    with zipfile.ZipFile(write_bundle(course, folder / "exercises", made, folder)) as archive:
         archive.extractall(folder / "unpacked")
     return folder / "unpacked" / "unmasked"
 
@@ -95,6 +131,8 @@ def test_the_bundle_holds_no_solutions_tests_mutants_or_sample_answers(bundle):
     folders = {path.relative_to(bundle).parts[0] for path in bundle.rglob("*")}
     assert folders.isdisjoint({"solutions", "tests", "build", ".git"})
     assert not (bundle / "autograder/sample_class").exists()
+    assert not list(bundle.rglob("*solution_key*"))  # what happened to lie in exercises/
+    assert "make grade" not in (bundle / "README.md").read_text(encoding="utf-8")
     for path in bundle.rglob("*"):
         if path.suffix in {".ipynb", ".md"}:
             assert "BEGIN HIDDEN TESTS" not in path.read_text(encoding="utf-8"), path

@@ -17,13 +17,15 @@ def nbgrader(grade_id: str, *, solution=False, points=None, locked=True) -> dict
 
 
 def code(source: str, metadata: dict | None = None):
-    return new_code_cell(source, metadata=metadata or {})
+    cell = new_code_cell(source, metadata=metadata or {})
+    cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", cell.id)
+    return cell
 
 
 def source_cells() -> list:
     """The cells of a source notebook: double(x), worth 1 + 1 points, and a word, worth 2."""
     return [
-        new_markdown_cell("# Doubling"),
+        new_markdown_cell("# Doubling", id="doubling"),
         code("import math\nOUT_OF_REACH = ['fractions']", nbgrader("setup") | {"tags": ["setup"]}),
         code(
             "def double(x):\n    ### BEGIN SOLUTION\n    return secret_two * x\n    ### END SOLUTION\n"
