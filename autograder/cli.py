@@ -39,7 +39,7 @@ def release(
 
     course = Course.find()
     target = (to or course.folder("release")).resolve()
-    for name in assignments or course.assignments():
+    for name in course.choose(assignments):
         out.print(f"released {_short(releasing.release(course, name, target))}")
     out.print(f"bundled  {_short(releasing.write_bundle(course, target, course.build))}")
 
@@ -50,13 +50,13 @@ def lint(assignments: Assignments = None) -> None:
     from autograder.lint import lint as check
 
     course = Course.find()
-    names = assignments or course.assignments()
+    names = course.choose(assignments)
     found = [finding for name in names for finding in check(course, name)]
     for finding in found:
         out.print(f"{_short(finding.file)}, cell {finding.cell}: {finding.problem}. {finding.cure}", soft_wrap=True)
     if found:
         raise typer.Exit(1)
-    out.print(f"nothing wrong with {', '.join(names) or 'this course: it has no assignment'}")
+    out.print(f"nothing wrong with {', '.join(names)}")
 
 
 @app.command(epilog="Example: autograder grade ex3_attention --submissions downloads/")
@@ -78,9 +78,7 @@ def grade(
     if engine != "nbgrader":
         raise AutograderError(f"There is no engine '{engine}'.", "Use --engine nbgrader.")
     course = Course.find()
-    names = assignments or course.assignments()
-    for name in names:
-        course.source_folder(name)
+    names = course.choose(assignments)
     found = collect((submissions or course.folder("submitted")).resolve(), names)
     results = []
     with _progress() as bar:
@@ -108,8 +106,7 @@ def feedback(assignments: Assignments = None) -> None:
     from autograder.feedback import write_feedback
 
     course = Course.find()
-    for name in assignments or course.assignments():
-        course.source_folder(name)
+    for name in course.choose(assignments):
         pages = write_feedback(course, name)
         out.print(f"feedback   {_short(course.folder('feedback'))}: {len(pages)} pages for {name}")
 

@@ -75,6 +75,21 @@ class Course:
             f"There is no assignment '{assignment}': {folder} holds no notebook.", f"The assignments here: {known}."
         )
 
+    def choose(self, names: list[str] | None) -> list[str]:
+        """The assignments that a command is about: those named, or all.
+
+        Raises:
+            AutograderError: one of them does not exist, or the course has none.
+        """
+        for name in names or ():
+            self.source_folder(name)
+        if chosen := names or self.assignments():
+            return chosen
+        raise AutograderError(
+            f"This course has no assignment: {self.folder('source')} holds no NAME/NAME.ipynb.",
+            "A student bundle has none; an instructor's course does.",
+        )
+
     def assignments(self) -> list[str]:
         """The names of all assignments, sorted."""
         return sorted({path.parent.name for path in self.folder("source").glob("*/*.ipynb")})

@@ -1,6 +1,7 @@
 """The command line: its tables, its exit codes, and one sentence for bad input."""
 
 import csv
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -73,6 +74,13 @@ def test_outside_a_course_every_command_says_so(tmp_path, monkeypatch, run):
         ended = run(command)
         assert ended.returncode == 2
         assert "is not inside a course" in ended.stderr and ended.stderr.count("\n") == 1
+
+
+def test_a_course_without_assignments_says_so(course, run):
+    shutil.rmtree(course.folder("source"))
+    for command in ("release", "lint", "grade", "feedback"):
+        ended = run(command)
+        assert ended.returncode == 2 and "This course has no assignment" in ended.stderr
 
 
 def test_a_broken_configuration_is_named(course, run):
