@@ -77,6 +77,20 @@ def scaled_scores(Q, K):
     scores = Q @ K.T / np.sqrt(Q.shape[-1])  # noqa: F841
 
 
+# %% wrong: the parameters are renamed, the body still reads Q and K of the check
+# fails: q1_hidden
+# says: wrong for another T or d_k
+def scaled_scores(queries, keys):
+    return Q @ K.T / np.sqrt(queries.shape[-1])  # noqa: F821
+
+
+# %% wrong: half of d_k, which is its root when d_k is 4
+# fails: q1_hidden
+# says: wrong for another T or d_k
+def scaled_scores(Q, K):
+    return Q @ K.T / (Q.shape[-1] / 2)
+
+
 # %% right: two loops
 def scaled_scores(Q, K):
     T, d_k = Q.shape

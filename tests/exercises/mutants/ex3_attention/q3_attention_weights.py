@@ -171,6 +171,32 @@ def attention_weights(scores, mask=None):
     return masked_softmax(torch.from_numpy(scores), mask).numpy()
 
 
+# %% wrong: empty rows are opened in the mask that was given, and closed in the weights only
+# fails: q3_hidden
+# says: the mask was changed
+def attention_weights(scores, mask=None):
+    if mask is None:
+        mask = np.ones(scores.shape, bool)
+    empty = ~mask.any(axis=-1)
+    mask[empty] = True
+    shown = np.where(mask, scores, -np.inf)
+    powers = np.exp(shown - shown.max(axis=-1, keepdims=True))
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    weights[empty] = 0
+    return weights
+
+
+# %% wrong: the largest score is at least 0
+# fails: q3_hidden
+# says: wrong when rows differ much in size
+def attention_weights(scores, mask=None):
+    mask = np.ones(scores.shape, bool) if mask is None else mask
+    largest = np.max(scores, axis=-1, keepdims=True, initial=0, where=mask)
+    powers = np.where(mask, np.exp(scores - largest), 0)
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
 # %% right: row by row
 def attention_weights(scores, mask=None):
     weights = np.zeros(scores.shape)
@@ -216,3 +242,11 @@ def attention_weights(scores, mask=None):
         shown[~mask] = -np.inf
     total = np.logaddexp.reduce(shown, axis=-1, keepdims=True)
     return np.exp(shown - np.where(np.isinf(total), 0, total))
+
+
+# %% right: nanmax, which warns of a row without keys
+def attention_weights(scores, mask=None):
+    shown = scores if mask is None else np.where(mask, scores, np.nan)
+    powers = np.nan_to_num(np.exp(shown - np.nanmax(shown, axis=-1, keepdims=True)))
+    total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)

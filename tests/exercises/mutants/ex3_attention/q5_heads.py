@@ -123,6 +123,41 @@ def merge_heads(heads):
     return heads.transpose(1, 2).view(B, T, H * d)
 
 
+# %% wrong: the axes of the heads that were given are exchanged in place
+# fails: q5_hidden
+# says: x or heads was changed
+def split_heads(x, num_heads):
+    B, T, D = x.shape
+    return x.reshape(B, T, num_heads, D // num_heads).transpose(1, 2)
+
+
+def merge_heads(heads):
+    return heads.transpose_(1, 2).flatten(2)
+
+
+# %% wrong: the parameter is renamed, the body still reads x of the check
+# fails: q5_hidden q7_visible q7_hidden
+# says: is invalid for input of size 12
+def split_heads(vectors, num_heads):
+    B, T, D = vectors.shape
+    return x.reshape(B, T, num_heads, D // num_heads).transpose(1, 2)  # noqa: F821
+
+
+def merge_heads(heads):
+    return heads.transpose(1, 2).flatten(2)
+
+
+# %% wrong: split takes the size of a part, not the number of parts
+# fails: q5_hidden q7_hidden
+# says: split_heads is wrong for another size
+def split_heads(x, num_heads):
+    return torch.stack(x.split(num_heads, dim=-1), dim=1)
+
+
+def merge_heads(heads):
+    return torch.cat(heads.unbind(1), dim=-1)
+
+
 # %% right: chunks and concatenation
 def split_heads(x, num_heads):
     return torch.stack(torch.chunk(x, num_heads, dim=-1), dim=1)

@@ -117,6 +117,36 @@ def build_mask(attention_mask, causal):
     return mask & torch.ones(T, T).tril().bool() if causal else mask
 
 
+# %% wrong: a batch of one sequence loses its axis
+# fails: q6_hidden
+# says: wrong for other padding or another size
+def build_mask(attention_mask, causal):
+    T = attention_mask.shape[1]
+    keys = attention_mask.bool().squeeze(0)[..., None, None, :]
+    allowed = torch.ones(T, T, dtype=torch.bool)
+    return keys & (allowed.tril() if causal else allowed)
+
+
+# %% wrong: zeros become -1 in the attention mask that was given
+# fails: q6_hidden q7_hidden
+# says: attention_mask was changed
+def build_mask(attention_mask, causal):
+    T = attention_mask.shape[1]
+    attention_mask[attention_mask == 0] = -1
+    allowed = torch.ones(T, T, dtype=torch.bool)
+    return (attention_mask > 0)[:, None, None, :] & (allowed.tril() if causal else allowed)
+
+
+# %% wrong: who would see nobody looks at itself
+# fails: q6_hidden q7_visible q7_hidden
+# says: wrong for other padding or another size
+def build_mask(attention_mask, causal):
+    T = attention_mask.shape[1]
+    allowed = torch.ones(T, T, dtype=torch.bool)
+    mask = attention_mask.bool()[:, None, None, :] & (allowed.tril() if causal else allowed)
+    return mask | (~mask.any(dim=-1, keepdim=True) & torch.eye(T).bool())
+
+
 # %% right: multiplied numbers
 def build_mask(attention_mask, causal):
     T = attention_mask.size(1)
@@ -150,3 +180,11 @@ def build_mask(attention_mask, causal):
     if causal:
         mask = mask.tril()
     return mask.unsqueeze(1)
+
+
+# %% right: a copy by torch.tensor, which warns
+def build_mask(attention_mask, causal):
+    keys = torch.tensor(attention_mask).bool()
+    T = keys.shape[1]
+    allowed = torch.ones(T, T, dtype=torch.bool)
+    return keys[:, None, None, :] & (allowed.tril() if causal else allowed)

@@ -217,7 +217,7 @@ def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, caus
 
 
 # %% wrong: the causal rule is ignored without an attention mask
-# fails: q7_visible
+# fails: q7_visible q7_hidden
 # says: Token 0 looks at later tokens although causal is True
 def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
     if attention_mask is None:
@@ -297,7 +297,7 @@ def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, caus
 
 # %% wrong: a matrix is scaled in place
 # fails: q7_hidden
-# says: x or a matrix was changed
+# says: x, a matrix or the mask was changed
 def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
     if attention_mask is None:
         attention_mask = torch.ones(x.shape[:2])
@@ -407,6 +407,90 @@ def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, caus
     return merge_heads(context) @ wo, (q @ k.mT).softmax(-1)
 
 
+# %% wrong: hidden scores are -1e4, as low as a visible one may be
+# fails: q7_hidden
+# says: wrong when a hidden key scores highest
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    if attention_mask is None:
+        attention_mask = torch.ones(x.shape[:2], dtype=torch.int64)
+    mask = build_mask(attention_mask, causal)
+    q, k, v = (split_heads(x @ w, num_heads) for w in (wq, wk, wv))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~mask, -1e4).softmax(-1).masked_fill(~mask, 0)
+    return merge_heads(weights @ v) @ wo, weights
+
+
+# %% wrong: a penalty of 1e4, which a hidden score of 1e4 makes up for
+# fails: q7_hidden
+# says: wrong when a hidden key scores highest
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    if attention_mask is None:
+        attention_mask = torch.ones(x.shape[:2], dtype=torch.int64)
+    mask = build_mask(attention_mask, causal)
+    q, k, v = (split_heads(x @ w, num_heads) for w in (wq, wk, wv))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = (scores - 1e4 * ~mask).softmax(-1) * mask.any(dim=-1, keepdim=True)
+    return merge_heads(weights @ v) @ wo, weights
+
+
+# %% wrong: rows without a key are looked for in the causal layer only
+# fails: q7_hidden
+# says: the weights are wrong for another size, mask or scale
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    if attention_mask is None:
+        attention_mask = torch.ones(x.shape[:2], dtype=torch.int64)
+    mask = build_mask(attention_mask, causal)
+    q, k, v = (split_heads(x @ w, num_heads) for w in (wq, wk, wv))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    if causal:
+        weights = torch.nan_to_num(weights)
+    return merge_heads(weights @ v) @ wo, weights
+
+
+# %% wrong: a sequence of padding gets a token, in the attention mask that was given
+# fails: q7_hidden
+# says: x, a matrix or the mask was changed
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    if attention_mask is None:
+        attention_mask = torch.ones(x.shape[:2], dtype=torch.int64)
+    attention_mask[attention_mask.sum(dim=1) == 0, 0] = 1
+    mask = build_mask(attention_mask, causal)
+    q, k, v = (split_heads(x @ w, num_heads) for w in (wq, wk, wv))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
+    return merge_heads(weights @ v) @ wo, weights
+
+
+# %% wrong: a single token looks at itself, padding or not
+# fails: q7_hidden
+# says: the weights are wrong for another size, mask or scale
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    if attention_mask is None:
+        attention_mask = torch.ones(x.shape[:2], dtype=torch.int64)
+    mask = build_mask(attention_mask, causal)
+    q, k, v = (split_heads(x @ w, num_heads) for w in (wq, wk, wv))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
+    if x.shape[1] == 1:
+        weights = torch.ones_like(weights)
+    return merge_heads(weights @ v) @ wo, weights
+
+
+# %% wrong: rows without a key are set to zero after the values were summed
+# fails: q7_hidden
+# says: the output is wrong for another size or mask
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    if attention_mask is None:
+        attention_mask = torch.ones(x.shape[:2], dtype=torch.int64)
+    mask = build_mask(attention_mask, causal)
+    q, k, v = (split_heads(x @ w, num_heads) for w in (wq, wk, wv))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    shares = scores.masked_fill(~mask, -1e9).softmax(-1)
+    weights = shares.masked_fill(~mask, 0)
+    return merge_heads(shares @ v) @ wo, weights
+
+
 # %% right: einsum throughout, heads as an axis of the matrices
 def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
     B, T, D = x.shape
@@ -457,3 +541,14 @@ def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, caus
     q, k, v = split_heads(torch.cat([x @ wq, x @ wk, x @ wv], dim=-1), 3 * num_heads).chunk(3, dim=1)
     weights = torch.nan_to_num(torch.softmax(q @ k.mT / q.size(-1) ** 0.5 + penalty, dim=-1))
     return merge_heads(weights @ v) @ wo, weights
+
+
+# %% right: layers of torch.nn that hold the matrices, with parameters that want gradients
+def multi_head_attention(x, wq, wk, wv, wo, num_heads, attention_mask=None, causal=False):
+    layers = [torch.nn.Linear(len(w), len(w), bias=False) for w in (wq, wk, wv, wo)]
+    for layer, w in zip(layers, (wq, wk, wv, wo), strict=True):
+        layer.weight.data = w.T
+    mask = build_mask(torch.ones(x.shape[:2]) if attention_mask is None else attention_mask, causal)
+    q, k, v = (split_heads(layer(x), num_heads) for layer in layers[:3])
+    weights = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0)
+    return layers[3](merge_heads(weights @ v)), weights

@@ -89,3 +89,8 @@ import numpy as np
 changed_causal = set(np.arange(2, 6))
 changed_bidirectional = set(np.arange(6))
 changed_padding = {np.int64(5)}
+
+# %% right: frozen sets
+changed_causal = frozenset({2, 3, 4, 5})
+changed_bidirectional = frozenset(range(6))
+changed_padding = frozenset({5})
