@@ -4,6 +4,17 @@
 import numpy as np
 
 
+# %% wrong: the sums lose their axis, so columns are divided
+# fails: q3_visible q3_hidden q4_visible
+# says: keep the axis that you sum over
+def attention_weights(scores, mask=None):
+    shown = scores if mask is None else np.where(mask, scores, -np.inf)
+    largest = shown.max(axis=-1, keepdims=True)
+    shares = np.exp(shown - np.where(np.isfinite(largest), largest, 0.0))
+    total = shares.sum(axis=-1)
+    return shares / np.where(total > 0, total, 1.0)
+
+
 # %% wrong: softmax over the queries
 # fails: q3_visible q3_hidden q4_visible
 # says: the softmax runs over the wrong axis
