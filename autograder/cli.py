@@ -125,10 +125,11 @@ def feedback(assignments: Assignments = None, build: Build = None) -> None:
 def _table(assignment: str, results: list[Result]) -> Table:
     """Students as rows, questions as columns, the first message of each failed question as a remark."""
     questions = max((result.questions for result in results), key=len)
+    column = _columns([question.name for question in questions])
     table = Table(title=assignment, title_justify="left", show_lines=False, pad_edge=False)
     table.add_column("student", no_wrap=True)
     for question in questions:
-        table.add_column(f"{_column(question.name)}\n/{question.max_points:g}", justify="right")
+        table.add_column(f"{column[question.name]}\n/{question.max_points:g}", justify="right")
     table.add_column(f"total\n/{sum(question.max_points for question in questions):g}", justify="right", style="bold")
     table.add_column("remarks", overflow="fold", ratio=1)
     for result in results:
@@ -136,21 +137,20 @@ def _table(assignment: str, results: list[Result]) -> Table:
             table.add_row(result.student, *["-"] * len(questions), "-", f"{result.status}: {' '.join(result.remarks)}")
             continue
         told = [
-            f"{_column(q.name)}: {brief(q.message)}"
-            for q in result.questions
-            if q.message != NOT_ANSWERED and q.message
+            f"{column[q.name]}: {brief(q.message)}" for q in result.questions if q.message != NOT_ANSWERED and q.message
         ]
-        if unanswered := [_column(q.name) for q in result.questions if q.message == NOT_ANSWERED]:
+        if unanswered := [column[q.name] for q in result.questions if q.message == NOT_ANSWERED]:
             told.append(f"not answered: {', '.join(unanswered)}")
-        told += [f"{_column(q.name)}: to be graded by hand" for q in result.questions if q.needs_manual_grade]
+        told += [f"{column[q.name]}: to be graded by hand" for q in result.questions if q.needs_manual_grade]
         scores = [f"{question.points:g}" for question in result.questions]
         table.add_row(result.student, *scores, f"{result.points:g}", "\n".join([*result.remarks, *told]))
     return table
 
 
-def _column(question: str) -> str:
-    """q3_attention_weights -> q3"""
-    return question.split("_")[0]
+def _columns(questions: list[str]) -> dict[str, str]:
+    """Short names for the columns: q3_attention_weights -> q3, where that tells the questions apart."""
+    short = {name: name.split("_")[0] for name in questions}
+    return short if len(set(short.values())) == len(short) else {name: name for name in questions}
 
 
 def _short(path: Path) -> str:

@@ -47,28 +47,39 @@ def collect(folder: Path, assignments: list[str]) -> list[Submission]:
     return found
 
 
-def open_submission(submission: Submission, source: SourceNotebook, release: NotebookNode) -> Rebuilt:
+def notebook_file(
+    submission: Submission, source: SourceNotebook, sources: tuple[SourceNotebook, ...]
+) -> tuple[Path, tuple[str, ...]]:
+    """The file of one of an assignment's notebooks, and a remark if it has another name ("name (1).ipynb").
+
+    Raises:
+        AutograderError: it is not there, or it could be one of several.
+    """
+    path = submission.folder / f"{source.name}.ipynb"
+    if path.exists():
+        return path, ()
+    strangers = sorted(
+        set(submission.folder.glob("*.ipynb")) - {submission.folder / f"{s.name}.ipynb" for s in sources}
+    )
+    likely = [other for other in strangers if other.stem.startswith(source.name)] or strangers
+    if len(likely) == 1:
+        return likely[0], (f"The file was named {likely[0].name}.",)
+    there = f"; it holds {', '.join(other.name for other in likely)}" if likely else ""
+    raise AutograderError(
+        f"{submission.folder} holds no {path.name}{there}.", f"Hand in one notebook, named {path.name}."
+    )
+
+
+def open_submission(path: Path, source: SourceNotebook, release: NotebookNode) -> Rebuilt:
     """A submitted notebook, rebuilt on the release; the remarks say what had to be repaired.
 
     Raises:
-        AutograderError: it is not there, cannot be read, or holds nothing that answers any question.
+        AutograderError: it cannot be read, or holds nothing that answers any question.
     """
-    path, remarks = _notebook_file(submission.folder, source.name)
     rebuilt = rebuild(release, source.answer_names, read_notebook(path))
     if source.answer_names and not rebuilt.matched:
         raise AutograderError(
             f"{path} holds no answer to any question of {source.name}.",
             "Copy the answers into a fresh copy of the assignment and hand that in.",
         )
-    return Rebuilt(rebuilt.notebook, rebuilt.matched, (*remarks, *rebuilt.remarks))
-
-
-def _notebook_file(folder: Path, name: str) -> tuple[Path, tuple[str, ...]]:
-    """The file of a notebook: under its own name, or the only notebook there ("name (1).ipynb")."""
-    if (folder / f"{name}.ipynb").exists():
-        return folder / f"{name}.ipynb", ()
-    others = sorted(folder.glob("*.ipynb"))
-    if len(others) == 1:
-        return others[0], (f"The file was named {others[0].name}.",)
-    there = f"; it holds {', '.join(path.name for path in others)}" if others else ""
-    raise AutograderError(f"{folder} holds no {name}.ipynb{there}.", f"Hand in one notebook, named {name}.ipynb.")
+    return rebuilt

@@ -20,15 +20,14 @@ from traitlets.config import Config
 from autograder.assignment import SourceNotebook, grade_id, is_answer, is_graded, read_notebook, read_source
 from autograder.course import Course
 from autograder.errors import AutograderError, reason
-from autograder.intake import Submission, open_submission
+from autograder.intake import Submission, notebook_file, open_submission
 from autograder.kernels import over_ipc
 from autograder.release import generate
 from autograder.results import QuestionResult, Result, Status, error_message
 from autograder.twins import write_notebook
 
-NO_KERNEL = re.compile(
-    r"No such kernel|Kernel didn't respond|died before replying"
-)  # it never started: no code of a student's ran
+# The kernel never started: no code of a student's has run.
+NO_KERNEL = re.compile(r"No such kernel|Kernel didn't respond|died before replying")
 
 
 def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
@@ -37,7 +36,7 @@ def grade(course: Course, submissions: list[Submission]) -> Iterator[Result]:
     A submission's autograded notebook is replaced only by a newer one that is complete; manual grades in the
     gradebook are kept.
     """
-    course.build.mkdir(exist_ok=True)
+    course.build.mkdir(parents=True, exist_ok=True)
     sources = {name: read_source(course.source_folder(name)) for name in {s.assignment for s in submissions}}
     with tempfile.TemporaryDirectory(dir=course.build) as scratch:
         for name in sources:
@@ -77,18 +76,28 @@ def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNote
 def _prepare(submission: Submission, sources: tuple[SourceNotebook, ...], scratch: Path) -> tuple[str, ...]:
     """Lay a submission out for nbgrader in `scratch`/submitted, rebuilt; returns the remarks.
 
+    Of an assignment with several notebooks, those that cannot be used get a remark, and nbgrader's 0.
+
     Raises:
-        AutograderError: it cannot be read, or holds no answer.
+        AutograderError: there is no notebook that can be used.
     """
     folder = scratch / "submitted" / submission.student / submission.assignment
     shutil.copytree(submission.folder, folder, ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints"))
     remarks: list[str] = []
+    unusable: list[AutograderError] = []
     for source in sources:
         release = read_notebook(scratch / "release" / submission.assignment / f"{source.name}.ipynb")
-        rebuilt = open_submission(submission, source, release)
+        try:
+            path, renamed = notebook_file(submission, source, sources)
+            rebuilt = open_submission(path, source, release)
+        except AutograderError as error:
+            unusable.append(error)
+            continue
         write_notebook(rebuilt.notebook, folder / f"{source.name}.ipynb")
-        remarks += rebuilt.remarks
-    return tuple(remarks)
+        remarks += [*renamed, *rebuilt.remarks]
+    if len(unusable) == len(sources):
+        raise unusable[0]
+    return (*remarks, *map(str, unusable))
 
 
 def _kernel_arguments(sources: tuple[SourceNotebook, ...]) -> Config:

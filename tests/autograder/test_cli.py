@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from rich.console import Console
-from tiny import REPO, RIGHT, submit
+from tiny import REPO, RIGHT, source_cells, submit, write
 from typer.testing import CliRunner
 
 from autograder import cli
@@ -158,6 +158,21 @@ def test_ctrl_c_stops_after_the_submission_at_hand_and_the_same_command_goes_on(
     assert [path.name for path in kept.iterdir()] == ["ada"]
     assert subprocess.run(program, capture_output=True).returncode == 0
     assert sorted(path.name for path in kept.iterdir()) == ["ada", "bob", "eve"]
+
+
+def test_an_assignment_of_two_notebooks_is_graded_for_the_one_that_was_handed_in(course, run):
+    cells = source_cells()
+    for cell in cells:
+        if "nbgrader" in cell.metadata:
+            cell.metadata.nbgrader.grade_id = cell.id = cell.id.replace("q", "part_")
+    write(course.source_folder("tiny") / "second.ipynb", cells)
+    submit(course, "ada", RIGHT)
+    ended = run("grade")
+    assert ended.returncode == 0
+    row = next(line for line in ended.stdout.splitlines() if "ada" in line)
+    assert [part.strip() for part in row.split("│")][2:7] == ["0", "0", "2", "2", "4"]
+    assert "holds no second.ipynb" in " ".join(ended.stdout.split()).replace("│ ", "")
+    assert "part_1_double" in ended.stdout  # a short name would not tell part_1 from part_2
 
 
 def test_a_submission_that_cannot_be_graded_ends_with_exit_code_1_and_a_row(course, run):
