@@ -28,7 +28,7 @@ def main():
     if not there or read(STAMP + "-in") not in (None, ROOT):  # damaged, or the course's folder was moved
         say("making .venv with Python " + platform.python_version())
         run([sys.executable, "-m", "venv", "--clear", VENV], "Delete the folder .venv and try again.")
-    say("installing requirements.lock into .venv: 1 to 5 minutes, about 1.5 GB")
+    say("installing requirements.lock into .venv: 1 to 5 minutes, 2 GB of disk")
     pip = [PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     cure = "Is the package index reachable? Run the same command again: what was downloaded is kept."
     run(pip + cpu_build_of_torch() + ["-r", os.path.join(ROOT, "requirements.lock")], cure)
