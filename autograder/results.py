@@ -63,5 +63,4 @@ def error_message(cell: NotebookNode) -> str:
 
 def brief(message: str) -> str:
     """The end of a message's first paragraph: the diagnosis, where the test has made one."""
-    line = "".join(message.strip().split("\n\n")[0].splitlines()[-1:])
-    return line if len(line) <= 120 else line[:117] + "..."
+    return "".join(message.strip().split("\n\n")[0].splitlines()[-1:])
