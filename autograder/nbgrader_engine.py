@@ -1,8 +1,9 @@
 """Grading with nbgrader's own converters: one kernel a submission, tests in the student's process.
 
 It is the reference that a faster and safer engine is compared with. It protects from nothing: student code
-can read the hidden tests. What it adds to `nbgrader autograde` is that no submission stops the class, that
-names which an exercise asks to be written are out of reach, and that a Result comes back.
+can read the hidden tests. What it adds to `nbgrader autograde`: submissions are rebuilt on the release first
+(matching.py), none of them stops the class, names that an exercise asks to be written are out of reach, and
+a Result comes back.
 """
 
 import re
