@@ -107,17 +107,18 @@ def read_source(folder: Path) -> tuple[SourceNotebook, ...]:
 
 def grade_id(cell: NotebookNode) -> str:
     """nbgrader's name for a cell; "" for cells that are none of its business."""
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    name = _settings(cell).get("grade_id", "")
+    return name if isinstance(name, str) else ""
 
 
 def is_answer(cell: NotebookNode) -> bool:
     """A cell that the student writes in."""
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+    return bool(_settings(cell).get("solution"))
 
 
 def is_graded(cell: NotebookNode) -> bool:
     """A cell with points: tests, an answer graded by hand, or one of nbgrader's tasks."""
-    settings = cell.metadata.get("nbgrader", {})
+    settings = _settings(cell)
     return bool(settings.get("grade") or settings.get("task"))
 
 
@@ -173,6 +174,12 @@ def as_python(source: str) -> str:
 def without_magics(source: str) -> str:
     """A cell's source with empty lines for IPython's magics and shell lines."""
     return re.sub(r"^\s*[%!].*$", "", source, flags=re.MULTILINE)
+
+
+def _settings(cell: NotebookNode) -> dict:
+    """nbgrader's metadata; {} where a student's notebook holds something else under that key."""
+    settings = cell.metadata.get("nbgrader", {})
+    return settings if isinstance(settings, dict) else {}
 
 
 def _target(statement: ast.Assign) -> str:

@@ -131,4 +131,4 @@ def _differ(cell: NotebookNode, original: NotebookNode) -> bool:
 
 def _cell_id(cell: NotebookNode) -> str:
     """A cell's id, where nbformat 4.5 has it or where Colab puts it."""
-    return cell.metadata.get("id") or cell.get("id", "")
+    return str(cell.metadata.get("id") or cell.get("id", ""))

@@ -52,6 +52,8 @@ def _grade_one(course: Course, submission: Submission, sources: tuple[SourceNote
         remarks = _prepare(submission, sources, scratch)
     except AutograderError as error:
         return replace(graded, status=Status.NOT_GRADABLE, remarks=(str(error),))
+    except Exception as error:  # whatever a notebook holds, the class goes on
+        return replace(graded, status=Status.GRADERS_FAULT, remarks=(f"It could not be prepared: {error!r}.",))
 
     config = course.with_settings(
         submitted_directory=str(scratch / "submitted"), autograded_directory=str(scratch / "autograded")

@@ -10,7 +10,7 @@ from tiny import RIGHT, code, submit, write
 from autograder import nbgrader_engine
 from autograder.course import Course
 from autograder.feedback import write_feedback
-from autograder.intake import collect
+from autograder.intake import collect, open_submission
 from autograder.results import Result, Status
 
 
@@ -161,6 +161,21 @@ def test_a_test_cell_of_the_students_making_gives_no_points(course):
             cell.metadata.nbgrader.points = 100
     nbformat.write(notebook, path)
     assert [question.points for question in grade(course)["forger"].questions] == [0, 2]
+
+
+def test_a_fault_of_the_graders_own_does_not_stop_the_class(course, monkeypatch):
+    submit(course, "ada", RIGHT)
+    submit(course, "bob", RIGHT)
+
+    def fail_for_ada(path, source, release):
+        if "ada" in path.parts:
+            raise ZeroDivisionError("a bug")
+        return open_submission(path, source, release)
+
+    monkeypatch.setattr(nbgrader_engine, "open_submission", fail_for_ada)
+    results = grade(course)
+    assert results["ada"].status is Status.GRADERS_FAULT and "a bug" in results["ada"].remarks[0]
+    assert results["bob"].points == 4
 
 
 def test_a_kernel_that_does_not_start_is_the_graders_fault(course, monkeypatch, tmp_path):

@@ -159,6 +159,17 @@ def test_cells_that_are_not_python_do_no_harm(release, handed_in):
     assert answers(rebuild(release, SOURCE.answer_names, handed_in)) == RIGHT
 
 
+@pytest.mark.parametrize(
+    "junk", [None, 7, True, "nonsense", ["q1_double"], {"grade_id": ["q1_double"]}, {"grade_id": 5}]
+)
+def test_metadata_of_any_type_does_no_harm(release, handed_in, junk):
+    for cell in handed_in.cells:
+        cell.metadata["nbgrader"] = copy.deepcopy(junk)
+        cell.metadata["id"] = copy.deepcopy(junk)
+    new_ids(handed_in)
+    assert answers(rebuild(release, SOURCE.answer_names, handed_in)) == RIGHT
+
+
 def test_a_notebook_of_something_else_matches_nothing(release):
     other = nbformat.v4.new_notebook(cells=[code("print('another course')"), new_markdown_cell("# Doubling, not")])
     assert rebuild(release, SOURCE.answer_names, other).matched == {}
